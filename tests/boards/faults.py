@@ -215,7 +215,7 @@ class CrashingBoard(MemoryBoard):
 
     def crash(self) -> None:
         self.up = False
-        self.notifier.notify()
+        self.notify()
 
     def restart(self) -> None:
         self.up = True

@@ -11,13 +11,13 @@ from devote.boards.board import (
     Envelope,
     Experiment,
     ExperimentState,
-    NotifyingBoard,
     Outcome,
     Posted,
     Snapshot,
     TallySnapshot,
 )
 from devote.boards.identity import Identity, verify
+from devote.boards.sqlite import NotifyingBoard
 from devote.protocol import ExperimentSpec, Message
 from devote.protocol.wire import Scope
 
@@ -89,22 +89,22 @@ class MemoryBoard(NotifyingBoard):
         self.ledger = MemoryLedger(spec, self.enrolled, board)
         self._check = check
         self._posted: list[Posted] = []
-        self._lock = threading.Lock()
+        self._posting = threading.Lock()
 
     def now(self) -> Snapshot:
         """Everything on the board, without an event loop."""
-        with self._lock:
+        with self._posting:
             return Snapshot(len(self._posted), tuple(self._posted))
 
     def post(self, envelope: Envelope, most: int | None = None) -> Receipt:
         """Post a message: accepted, duplicate, or refused, and why."""
-        with self._lock:
+        with self._posting:
             if receipt := admit(envelope, self.ledger, most, self._check):
                 return receipt
             number = self.ledger.numbers[envelope.message] = len(self._posted) + 1
             self._posted.append(Posted(number, envelope))
             self.ledger.tally.add(envelope.message)
-        self.notifier.notify()
+        self.notify()
         return Receipt(Outcome.ACCEPTED, number)
 
     async def fetch_experiment(self) -> Experiment:
@@ -120,9 +120,9 @@ class MemoryBoard(NotifyingBoard):
         return self.post(envelope).outcome
 
     async def snapshot(self, after: int = 0) -> Snapshot:
-        with self._lock:
+        with self._posting:
             return Snapshot(len(self._posted), tuple(self._posted[max(after, 0) :]))
 
     async def tally(self) -> TallySnapshot:
-        with self._lock:
+        with self._posting:
             return TallySnapshot.of(self.scope, len(self._posted), self.ledger.tally.public())

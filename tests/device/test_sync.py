@@ -133,14 +133,18 @@ def test_a_vote_of_a_device_that_is_not_enrolled_is_refused_kept_and_goes_throug
     assert not core.status().degraded
 
 
+@pytest.mark.parametrize("grown", [0, 3])
 @pytest.mark.parametrize("kept", [0, 1, 2])
-def test_a_board_put_back_to_a_backup_is_offered_all_own_votes_again(core, board, kept):
+def test_a_board_put_back_to_a_backup_is_offered_all_own_votes_again(core, board, kept, grown):
+    """Also if it has grown past the device since: noticed by what was read, not by the number."""
     drive(board.publish(vote(1, 1)))
     play_until_vote(core)
     assert drive(sync_once(core, board))
     old = PretendServer(enrolled=None)
     for posted in board.now().posted[:kept]:
         drive(old.publish(posted.envelope))
+    for other in range(grown):
+        drive(old.publish(vote(10 + other, 1)))
     for _ in range(2):
         assert drive(sync_once(core, old))
     there = {posted.envelope.message for posted in old.now().posted}

@@ -4,13 +4,32 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-OUTSIDE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
-PAGES = [*OUTSIDE, *sorted((ROOT / "docs").glob("*.md"))]
+DOCS = ROOT / "docs"
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *sorted(DOCS.glob("*.md")),
+]
+BLOCK = re.compile(r"(?:<!-- (file: \S+|background) -->\n)?^```(\w*)\n(.*?)^```", re.M | re.S)
+
+
+def text_of(page):
+    """What a page says."""
+    return page.read_text(encoding="utf-8")
+
+
+def words_of(page):
+    """The same without line breaks."""
+    return " ".join(text_of(page).split())
+
+
+def blocks_of(page):
+    """Each block: a mark before it, its language, its text, where the text is."""
+    return [(*found.groups(default=""), found.span(3)) for found in BLOCK.finditer(text_of(page))]
 
 
 def prose_of(page):
     """The text of a page without its blocks of code."""
-    return re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    return re.sub(r"^```.*?^```", "", text_of(page), flags=re.M | re.S)
 
 
 def links_of(page):

@@ -10,7 +10,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-FENCE = re.compile(r"(?:<!-- file: (\S+) -->\n)?^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+from tests.docs.markdown import blocks_of, text_of
+
 CUT = "...\n"
 END = "\x1e\n"
 """Printed after each block, to tell what each printed."""
@@ -20,107 +21,74 @@ import os, subprocess, sys
 def devote(*words):
     words = [sys.executable, "-m", "devote", *words]
     print(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout, end="")
-for name, blocks in {pages!r}.items():
+for name, cells in {pages!r}.items():
     os.makedirs(name, exist_ok=True)
     os.chdir(name)
     sys.path.insert(0, os.getcwd())
     there = {{"__name__": "__main__", "devote_command": devote}}
-    for block in blocks:
-        exec(compile(block, name + ".md", "exec"), there)
+    for cell in cells:
+        exec(compile(cell, name + ".md", "exec"), there)
         print({end!r}, end="", flush=True)
     sys.path.pop(0)
     os.chdir("..")
 """
 
 
-def blocks_of(page):
-    """Each block of a page, in order: name of the file it is, language, text, place."""
-    text = page.read_text(encoding="utf-8")
-    return [(*found.groups(), found.span(3)) for found in FENCE.finditer(text)]
+def cells_of(page):
+    """What runs, in order: its code, what it prints (None: anything), where the page says so."""
+    cells = []
+    for mark, language, text, place in blocks_of(page):
+        if language == "text":
+            cells[-1][1:] = [text, place]
+        elif language == "python" and not mark:
+            cells.append([text, "", None])
+        elif language == "sh":
+            cells.append([_commands(text), None, None])
+    return cells
 
 
-def files_of(page):
-    """The files that a page asks to be saved, by name."""
-    return {name: body for name, _, body, _ in blocks_of(page) if name}
+def _commands(text):
+    lines = [line.split() for line in text.replace("\\\n", " ").splitlines()]
+    assert all(line[0] == "devote" for line in lines), text
+    return "\n".join(f"devote_command(*{line[1:]!r})" for line in lines)
 
 
 def run_pages(pages, folder):
-    """Run pages in a folder; per page what each block printed, and what it says it prints.
+    """What each cell of each page prints.
 
     In a process of its own: a rule registered here would be known to every later test. In one for
     all pages, because a process compiles each rule once.
     """
-    scripts = {page.stem: _scripts(page) for page in pages}
+    cells = {page.stem: [code for code, _, _ in cells_of(page)] for page in pages}
     for page in pages:
-        home = folder / page.stem
-        home.mkdir(exist_ok=True)
-        for name, body in files_of(page).items():
-            (home / name).write_text(body, encoding="utf-8")
+        (folder / page.stem).mkdir(exist_ok=True)
+        for mark, _, text, _ in blocks_of(page):
+            if mark:
+                name = mark.removeprefix("file: ")
+                (folder / page.stem / name).write_text(text, encoding="utf-8")
     script = folder / "session.py"
-    script.write_text(SESSION.format(pages=scripts, end=END), encoding="utf-8")
+    script.write_text(SESSION.format(pages=cells, end=END), encoding="utf-8")
+    command = [sys.executable, "-W", "error", str(script)]
     ran = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
+        command, cwd=folder, capture_output=True, text=True, timeout=280, check=False
     )
     assert ran.returncode == 0, ran.stderr
     printed = iter(ran.stdout.split(END))
-    return {page: [next(printed) for _ in scripts[page.stem]] for page in pages}
-
-
-def expected_of(page):
-    """What each block that runs is said to print; None where a command's output is left out."""
-    said = []
-    for name, language, body, _ in blocks_of(page):
-        if _runs(name, language):
-            said.append("" if language == "python" else None)
-        elif language == "text":
-            said[-1] = body
-    return said
+    return {page: [next(printed) for _ in cells[page.stem]] for page in pages}
 
 
 def prints(expected, printed):
-    """Whether a block prints what the page says; ``...`` on a line stands for lines left out."""
-    parts = expected.split(CUT)
-    if len(parts) == 1:
-        return expected == printed
-    pattern = "(?:.*\n)*".join(re.escape(part) for part in parts)
+    """Whether that is what the page says; ``...`` on a line stands for lines left out."""
+    pattern = "(?:.*\n)*".join(re.escape(part) for part in expected.split(CUT))
     return re.fullmatch(pattern, printed) is not None
-
-
-def _runs(name, language):
-    return not name and language in ("python", "sh")
-
-
-def _scripts(page):
-    return [
-        body if language == "python" else _commands(body)
-        for name, language, body, _ in blocks_of(page)
-        if _runs(name, language)
-    ]
-
-
-def _commands(body):
-    lines = [line.split() for line in body.replace("\\\n", " ").splitlines()]
-    assert all(line[0] == "devote" for line in lines), body
-    return "\n".join(f"devote_command(*{line[1:]!r})" for line in lines)
 
 
 def write(page, printed):
     """Put what was printed into the page."""
-    text, said = page.read_text(encoding="utf-8"), iter(printed)
-    now, places = "", []
-    for name, language, _, place in blocks_of(page):
-        if _runs(name, language):
-            now = next(said)
-        elif language == "text":
-            places.append((place, now))
-    for (begin, end), output in reversed(places):
-        if CUT not in text[begin:end]:
-            text = text[:begin] + output + text[end:]
+    text = text_of(page)
+    for (_, expected, place), output in reversed(list(zip(cells_of(page), printed, strict=True))):
+        if place and CUT not in expected:
+            text = text[: place[0]] + output + text[place[1] :]
     page.write_text(text, encoding="utf-8")
 
 

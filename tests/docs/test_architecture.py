@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from tests.docs.markdown import ROOT
+from tests.docs.markdown import DOCS, ROOT, text_of
 
-TEXT = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+TEXT = text_of(DOCS / "architecture.md")
 ROWS = re.findall(r"^(\d+)\. `([^`]+)`: (.*)$", TEXT, re.MULTILINE)
 
 
@@ -13,7 +13,7 @@ ROWS = re.findall(r"^(\d+)\. `([^`]+)`: (.*)$", TEXT, re.MULTILINE)
 def test_a_step_of_a_walk_is_where_it_says(number, place, words):
     path = ROOT / "src/devote" / place
     files = path.rglob("*.py") if path.is_dir() else [path]
-    source = "\n".join(file.read_text(encoding="utf-8") for file in files)
+    source = "\n".join(text_of(file) for file in files)
     for name in re.findall(r"`([A-Za-z_]+)`", words):
         assert re.search(rf"\b(def|class) {name}\b", source), name
 

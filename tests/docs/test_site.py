@@ -4,15 +4,15 @@ import os
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
+from html import unescape
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from tests.docs.markdown import ROOT
+from tests.docs.markdown import DOCS, ROOT, text_of
 
 import devote
 
-KATEX = ROOT / "docs/site/node_modules/katex"
+KATEX = DOCS / "site/node_modules/katex"
 
 
 @pytest.fixture(scope="module")
@@ -32,42 +32,37 @@ def site(tmp_path_factory):
     return folder
 
 
-class Page(HTMLParser):
-    """What a page can be linked to at, where it links to, and what it loads."""
-
-    def __init__(self, path):
-        super().__init__()
-        self.anchors, self.links, self.loads = {""}, [], []
-        self.feed(path.read_text(encoding="utf-8"))
-
-    def handle_starttag(self, tag, attrs):
-        values = dict(attrs)
-        self.anchors |= {values[name] for name in ("id", "name") if values.get(name)}
-        if tag == "a" and "href" in values:
-            self.links.append(values["href"])
-        elif tag == "link" and values.get("rel") in ("stylesheet", "icon", "preload"):
-            self.loads.append(values["href"])
-        elif tag in ("img", "script", "source", "iframe"):
-            self.loads += [values[name] for name in ("src", "srcset") if name in values]
-
-
 def test_the_site_is_whole_its_links_hold_and_it_loads_nothing_from_elsewhere(site):
     # The page of an address that is not there has links from the root.
-    pages = {path: Page(path) for path in site.rglob("*.html") if path.name != "404.html"}
-    stems = {path.stem for path in (ROOT / "docs").glob("*.md")}
+    pages = {path: text_of(path) for path in site.rglob("*.html") if path.name != "404.html"}
     made = {"index", "contributing", "changelog", "paper_map"}
-    assert {path.stem for path in pages} == stems | made
-    assert sum(check_links(path, page, pages) for path, page in pages.items()) > 1000
+    assert {path.stem for path in pages} == {path.stem for path in DOCS.glob("*.md")} | made
+    anchors = {path: set(re.findall(r'\b(?:id|name)="([^"]+)"', pages[path])) for path in pages}
+    count = 0
+    for path, text in pages.items():
+        loads = re.findall(r'<(?:script|img|source|iframe)[^>]+src(?:set)?="([^"]+)"', text)
+        loads += re.findall(r'<link[^>]+href="([^"]+)"[^>]*rel="(?:stylesheet|icon|preload)"', text)
+        assert not [load for load in loads if load.startswith(("http:", "https:"))]
+        for link in [*re.findall(r'<a[^>]+href="([^"]+)"', text), *loads]:
+            parts = urlsplit(unescape(link))
+            if not parts.scheme:
+                count += 1
+                target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+                target = target / "index.html" if target.is_dir() else target
+                assert target.exists(), f"{path.name}: {link}"
+                if target in pages and parts.fragment:
+                    assert unquote(parts.fragment) in anchors[target], f"{path.name}: {link}"
+    assert count > 1000
     for sheet in site.rglob("*.css"):
-        assert not re.search(r"url\([\"']?https?:|@import", sheet.read_text(encoding="utf-8"))
-    reference = (site / "reference.html").read_text(encoding="utf-8")
+        assert not re.search(r"url\([\"']?https?:|@import", text_of(sheet))
+    reference = text_of(site / "reference.html")
     assert "<blockquote>" not in reference  # examples in docstrings are blocks of code
-    assert "In full" in (site / "claims.html").read_text(encoding="utf-8")
+    assert "In full" in text_of(site / "claims.html")
 
 
 @pytest.mark.skipif(not KATEX.exists(), reason="make docs installs KaTeX")
 def test_formulas_are_typeset_with_fonts_of_the_site(site):
-    proofs = (site / "proofs.html").read_text(encoding="utf-8")
+    proofs = text_of(site / "proofs.html")
     assert proofs.count('class="katex"') > 300
     assert "katex-error" not in proofs
     assert "arithmatex" not in proofs
@@ -86,21 +81,7 @@ def test_search_works_from_files_and_asks_the_network_for_nothing(site, chromium
     assert {urlsplit(address).scheme for address in asked} <= {"file", "data", "blob"}
 
 
-def check_links(path, page, pages):
-    """Follow the links of a page; how many there are within the site."""
-    assert not [one for one in page.loads if urlsplit(one).scheme in ("http", "https")]
-    inside = [link for link in (*page.links, *page.loads) if not urlsplit(link).scheme]
-    for link in inside:
-        parts = urlsplit(link)
-        target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
-        target = target / "index.html" if target.is_dir() else target
-        assert target.exists(), f"{path.name}: {link}"
-        if target in pages:
-            assert unquote(parts.fragment) in pages[target].anchors, f"{path.name}: {link}"
-    return len(inside)
-
-
 def test_the_reference_has_every_public_name():
-    text = (ROOT / "docs/reference.md").read_text()
+    text = text_of(DOCS / "reference.md")
     documented = set(re.findall(r"^::: devote\.(?:\w+\.)*(\w+)$", text, flags=re.M))
     assert set(devote.__all__) - documented == {"PROBLEMS", "SCHEMES", "__version__"}

@@ -6,9 +6,8 @@ import subprocess
 import sys
 import tomllib
 
-from tests.docs.markdown import ROOT
+from tests.docs.markdown import DOCS, ROOT, blocks_of, words_of
 
-BLOCK = re.compile(r"(?:<!-- (file: \S+|background) -->\n)?^```(\w*)\n(.*?)^```$", re.M | re.S)
 MODULES = {"pillow": "PIL", "nats-py": "nats", "prometheus-client": "prometheus_client"}
 BLOCKER = """\
 import importlib.abc, sys
@@ -20,15 +19,9 @@ sys.meta_path.insert(0, Blocker())
 """
 
 
-def blocks_of(page):
-    """Each block: a mark before it, its language, its text."""
-    return BLOCK.findall((ROOT / "docs" / page).read_text(encoding="utf-8"))
-
-
 def environment(page, folder):
     """One in which nothing can be imported that the page's ``pip install`` does not bring."""
-    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    named = re.search(r"pip\s+install\s+'\.\[([a-z,]+)\]'", text)[1].split(",")
+    named = re.search(r"pip install '\.\[([a-z,]+)\]'", words_of(DOCS / page))[1].split(",")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = {
         extra: {re.match(r"[\w-]+", package)[0] for package in packages}
@@ -42,6 +35,15 @@ def environment(page, folder):
     (place / "sitecustomize.py").write_text(BLOCKER.format(blocked=blocked), encoding="utf-8")
     path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"
     return {**os.environ, "PATH": path, "PYTHONPATH": str(place)}
+
+
+def steps(page, folder, change):
+    """Save the files of a page; yield its other blocks, with the changes that a test needs."""
+    for mark, language, text, _ in blocks_of(DOCS / page):
+        if mark.startswith("file: "):
+            (folder / mark.removeprefix("file: ")).write_text(change(text), encoding="utf-8")
+        elif language in ("sh", "python"):
+            yield mark, language, change(text)
 
 
 def run(language, text, folder, env):
@@ -61,14 +63,8 @@ def run(language, text, folder, env):
     return ran.stdout
 
 
-def follow(page, folder, changes):
-    """Save the files of a page and run its blocks; all that they print."""
-    env, printed = environment(page, folder), []
-    for mark, language, text in blocks_of(page):
-        for before, after in changes.items():
-            text = text.replace(before, after)
-        if mark:
-            (folder / mark.removeprefix("file: ")).write_text(text, encoding="utf-8")
-        elif language in ("sh", "python"):
-            printed.append(run(language, text, folder, env))
-    return "".join(printed)
+def follow(page, folder, change=str):
+    """Run all blocks of a page; all that they print."""
+    env = environment(page, folder)
+    found = steps(page, folder, change)
+    return "".join(run(language, text, folder, env) for _, language, text in found)

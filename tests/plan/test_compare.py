@@ -169,6 +169,13 @@ def test_what_is_named_instead_is_sensible(wish, days):
         assert way.row.forecast.days_needed <= wait
 
 
+def test_devices_that_are_named_one_by_one_by_their_weights_are_not_asked_to_be_more():
+    few = EASY.with_activity("weights:1,2,3")
+    found = quick(question(few, n_players=3, days=4.0), few, runs=10, seconds=0.2)
+    assert found.use is None
+    assert "n_players" not in {change.asked for way in found.relax for change in way.changes}
+
+
 def test_too_few_visitors_may_be_answered_by_more_of_them_or_more_days():
     found = quick(question(visitors=2.0, n_players=60, days=30.0))
     assert found.use is None

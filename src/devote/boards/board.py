@@ -16,17 +16,13 @@ A log is read in fixed pages. A full page never changes, so any cache can keep i
 or a tally follows from its contents: a tag that a server chose could identify a device.
 """
 
-import asyncio
 import hashlib
 import json
 import re
 import secrets
-import threading
 import time
 from abc import ABC, abstractmethod
-from collections import defaultdict
-from collections.abc import AsyncIterator, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypedDict, get_args
@@ -552,73 +548,3 @@ class Board(ABC):
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
-
-
-class Notifier:
-    """Wakes all its listeners at once; ``len(notifier)`` is how many there are.
-
-    A listener clears its event, looks at the board, and only then waits: a notification in between
-    is not lost.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._listeners: dict[asyncio.AbstractEventLoop, set[asyncio.Event]] = defaultdict(set)
-
-    def __len__(self) -> int:
-        with self._lock:
-            return sum(map(len, self._listeners.values()))
-
-    def notify(self) -> None:
-        """Wake all listeners, from any thread."""
-        with self._lock:
-            for loop, events in self._listeners.items():
-                if not loop.is_closed():
-                    loop.call_soon_threadsafe(_set_all, tuple(events))
-
-    @contextmanager
-    def listen(self) -> Iterator[asyncio.Event]:
-        """An event that is set at each notification, for as long as the block lasts."""
-        event, loop = asyncio.Event(), asyncio.get_running_loop()
-        with self._lock:
-            self._listeners[loop].add(event)
-        try:
-            yield event
-        finally:
-            with self._lock:
-                self._listeners[loop].discard(event)
-                if not self._listeners[loop]:
-                    del self._listeners[loop]
-
-
-def _set_all(events: Iterable[asyncio.Event]) -> None:
-    for event in events:
-        event.set()
-
-
-class NotifyingBoard(Board):
-    """A board that notifies its readers when it grows, and whose stream is its snapshots.
-
-    ``poll`` is after how many seconds without a notification a stream reads again.
-    """
-
-    poll: float | None = None
-
-    def __init__(self) -> None:
-        self.notifier = Notifier()
-
-    async def stream(self, after: int = 0) -> AsyncIterator[Event]:
-        """The messages above ``after``, one EndOfBacklog, then messages as they come."""
-        at_end = False
-        with self.notifier.listen() as notified:
-            while True:
-                notified.clear()
-                snapshot = await self.snapshot(after)
-                for posted in snapshot.posted:
-                    yield posted
-                after = snapshot.number
-                if not at_end:
-                    at_end = True
-                    yield EndOfBacklog(after)
-                with suppress(TimeoutError):
-                    await asyncio.wait_for(notified.wait(), self.poll)

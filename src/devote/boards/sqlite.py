@@ -5,15 +5,19 @@ seconds, and an event loop must not wait with it.
 """
 
 import asyncio
-from collections.abc import Callable
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from typing import ParamSpec, TypeVar
 
 from devote.boards.board import (
+    Board,
     BoardUnavailable,
+    EndOfBacklog,
     EnrolmentRefused,
     Envelope,
+    Event,
     Experiment,
-    NotifyingBoard,
     Outcome,
     Posted,
     Snapshot,
@@ -26,6 +30,47 @@ from devote.protocol import from_json
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class NotifyingBoard(Board):
+    """A board that notifies its streams when it grows; a stream is its snapshots.
+
+    ``poll`` is after how many seconds without a notification a stream reads again.
+    """
+
+    poll: float | None = None
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._streams: dict[asyncio.Event, asyncio.AbstractEventLoop] = {}
+
+    def notify(self) -> None:
+        """Have all streams read again; from any thread."""
+        with self._lock:
+            for event, loop in self._streams.items():
+                if not loop.is_closed():
+                    loop.call_soon_threadsafe(event.set)
+
+    async def stream(self, after: int = 0) -> AsyncIterator[Event]:
+        """The messages above ``after``, one EndOfBacklog, then messages as they come."""
+        notified, at_end = asyncio.Event(), False
+        with self._lock:
+            self._streams[notified] = asyncio.get_running_loop()
+        try:
+            while True:
+                notified.clear()  # before the board is read: nothing in between is missed
+                snapshot = await self.snapshot(after)
+                for posted in snapshot.posted:
+                    yield posted
+                after = snapshot.number
+                if not at_end:
+                    at_end = True
+                    yield EndOfBacklog(after)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(notified.wait(), self.poll)
+        finally:
+            with self._lock:
+                del self._streams[notified]
 
 
 class SqliteBoard(NotifyingBoard):
@@ -63,7 +108,7 @@ class SqliteBoard(NotifyingBoard):
         """Post a message; on disk when this returns."""
         receipt = await _in_thread(self.store.post, self.spec.name, envelope)
         if receipt.outcome is Outcome.ACCEPTED:
-            self.notifier.notify()
+            self.notify()
         return receipt.outcome_or_raise()
 
     async def snapshot(self, after: int = 0) -> Snapshot:

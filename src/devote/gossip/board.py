@@ -237,7 +237,7 @@ class GossipBoard(SqliteBoard):
 
     def _on_new(self, items: list[Item]) -> None:
         """Votes that were new here: wake the device, and push them to a few peers."""
-        self.notifier.notify()
+        self.notify()
         loop = self._loop
         if loop is not None and len(items) <= MANY:
             with suppress(RuntimeError):

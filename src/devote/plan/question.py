@@ -13,6 +13,9 @@ from devote.protocol.scheme import check
 
 Floats: TypeAlias = NDArray[np.float64]
 
+MOST_WEIGHTS = 1_000_000
+"""How often devices play is looked at for so many: a larger fleet is taken to be like that."""
+
 RATES = ("plays_per_day", "visitors_per_day", "days")
 
 
@@ -107,11 +110,12 @@ def _plays_until(answers: Floats, n_players: int, each: int, problem: Problem) -
     from scipy.special import gammainc, gammaincc
 
     # How often devices play, against the average, and how many play so often.
-    rates, counts = np.ones(1), np.array([n_players])
+    rates, counts = np.ones(1), np.array([float(n_players)])
     if not isinstance(problem.activity, Uniform):
-        relative = n_players * np.array(problem.activity.weights(n_players))
-        logs, counts = np.unique(np.round(np.log(relative), 2), return_counts=True)
-        rates = np.exp(logs)
+        some = min(n_players, MOST_WEIGHTS)
+        relative = some * np.array(problem.activity.weights(some))
+        logs, found = np.unique(np.round(np.log(relative), 2), return_counts=True)
+        rates, counts = np.exp(logs), found * (n_players / some)
     end = 4.0 * (each + math.log(4.0 * n_players)) / float(rates.min())
     plays = np.geomspace(1e-3 / n_players, end, 2_000)
     # The mean of the lesser of a Poisson number and ``each``, summed over devices.

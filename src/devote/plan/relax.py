@@ -7,13 +7,13 @@ enough by themselves, they are tried together with no privacy, or with a larger 
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from devote.plan.forecast import Effort
 from devote.plan.question import Question
 from devote.plan.weigh import Progress, Row, best_of, deployable, two_digits, weigh
-from devote.problems import Problem
+from devote.problems import Problem, Weights
 
 NAMED = 2
 """How many ways are named."""
@@ -77,7 +77,7 @@ class Relaxation:
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
         return {
-            "changes": [vars(one) for one in self.changes],
+            "changes": [asdict(one) for one in self.changes],
             "words": " and ".join(one.words for one in self.changes),
             "scheme": self.row.name,
             "simulated": self.row.to_dict()["simulated"],
@@ -144,10 +144,10 @@ def _ways(question: Question, problem: Problem) -> dict[str, list[Any]]:
     wish = question.wish
     gap = max(problem.means) - min(problem.means)
     ways: dict[str, list[Any]] = {"days": _steps(question.days, LONGEST)}
-    if question.visitors_per_day is None:
-        ways["n_players"] = [round(n) for n in _steps(wish.n_players, MOST_DEVICES)]
-    else:
+    if question.visitors_per_day is not None:
         ways["visitors_per_day"] = _steps(question.visitors_per_day, MOST_DEVICES)
+    elif not isinstance(problem.activity, Weights):  # which says how many devices there are
+        ways["n_players"] = [round(n) for n in _steps(wish.n_players, MOST_DEVICES)]
     ways["epsilon"] = _steps(wish.epsilon, LARGEST * gap if gap else min(1.0, 4.0 * wish.epsilon))
     ways["delta"] = [delta for delta in DELTA if delta > wish.delta]
     if wish.privacy is not None:

@@ -136,9 +136,9 @@ def pull(
         decide(setup, view, learners)
     elif one_shared:
         group.holding += holds_shared(state.alive, view.shared) - held
-    group.done += (1 if state.ints[COUNT] == 1 else 0) - was_done
     group.time += 1
     if setup.alone:
+        group.done += (1 if state.ints[COUNT] == 1 else 0) - was_done
         group.ended = AGREED if group.done == len(learners.alive) else 0
     elif group.n_shared == 1:
         group.ended = AGREED if group.holding == setup.n_players else 0

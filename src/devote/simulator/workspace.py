@@ -33,7 +33,7 @@ GROUP = (
     "version",  # counts the decisions that players learn of when they wake
     "n_shared",
     "holding",  # once one arm is shared: players whose only remaining arm it is
-    "done",  # learners with one arm left
+    "done",  # learners with one arm left, where nobody sends anything
     "touched",  # see ``loop.touch``
 )
 PLAYER = (

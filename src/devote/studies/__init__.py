@@ -1,8 +1,8 @@
 """The paper's figures and claims, and this project's own: what to run, how to draw, what to show.
 
-A study is one file with ``scenarios``, ``figure`` and ``claims``, gathered in its ``STUDIES``. To
-add a study, write its file and name it in ``reproduce.MODULES``. To add a row to the table of
-claims, write its sentence in ``sentences.toml`` and return it with its cases from ``claims``.
+A study is a ``Study``: its scenarios, its figure and its claims. To add one, write a file with a
+list ``STUDIES`` and add that to ``reproduce.STUDIES``. To add a row to the table of claims, write
+its sentence in ``sentences.toml`` and return it with its cases from ``claims``.
 
 ``reproduce`` runs the studies. ``sweeps`` draws what ``devote plan --sweep`` and ``devote audit
 privacy --figure`` ran.

@@ -138,6 +138,10 @@ def reproduce(
     chosen = choose(figures)
     style.check_there()
     check_engine(engine)
+    if engine == "cuda":
+        from devote.simulator.gpu import check_device
+
+        check_device()
     asked = settings or Settings()
     folder = _folder(Path(out))
     how: dict[str, Any] = {"workers": workers, "executor": executor, "progress": progress}
