@@ -101,7 +101,7 @@ def fill(path: Path) -> str:
         voter = identity(n // ARMS)
         envelope = voter.sign(Vote("old", 0, n % ARMS, voter.voter), store.scope("old"))
         rows.append(("old", n + 1, voter.voter, to_json(envelope.message), envelope.signature))
-    with store._database.write() as db:
+    with store.database.write() as db:
         db.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?)", rows)
     voter = identity(0)
     store.enrol("banner", voter=voter.voter, signature=voter.sign_enrolment(store.scope("banner")))

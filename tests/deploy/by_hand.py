@@ -143,7 +143,7 @@ class Machine:
                 time.sleep(0.1)
 
     def logs(self) -> str:
-        """The ends of what the services have said."""
+        """The ends of the logs of the services."""
         files = sorted(self.folder.glob("*.log"))
         return "\n".join(f"{file.name}: {file.read_text()[-600:]}" for file in files)
 

@@ -118,29 +118,6 @@ def test_a_stall_names_what_is_left_and_says_only_what_is_known(server, onlooker
     page.sees("#cards .state", f"stalled: no agreement between {left}")
 
 
-def test_a_jury_is_shown_filling_up_and_the_option_with_enough_picks_wins(server, onlooker):
-    spec = SPEC.with_(scheme={"name": "jury", "seats": 3}, delta=0.11)
-    server.open(spec, players=4)
-    page = onlooker("#banner")
-    server.claim("banner", 1)
-    page.sees("#progress div", ["Seats taken1 of 3", "Jurors who have picked0 of 3"])
-    page.sees("#counted", "Picks, by option")
-    page.sees("#rule", "The first option that 2 of 3 jurors pick is the answer.")
-    page.sees("#scale span", "2 decide")
-    page.sees("#bounds small", bounds(spec, 4))
-    page.sees("#lanes .lane.other .name", "claims")
-    page.sees("#messages span", ["Claim"])
-    for voter in (2, 3):
-        server.claim("banner", voter)
-    for voter, arm in [(1, 2), (2, 0), (3, 2)]:
-        server.pick("banner", voter, arm)
-    page.sees("#verdict", "The answer: blue")
-    page.sees_classes("#arms li", ["lost", "lost", "winner", "lost"])
-    page.sees("#arms .count", ["1 of 2", "0 of 2", "2 of 2", "0 of 2"])
-    page.sees("#progress div", ["Seats taken3 of 3", "Jurors who have picked3 of 3"])
-    page.sees("#messages span", ["Claim", "Pick: blue"])
-
-
 @pytest.mark.parametrize("width", [1180, 390])
 def test_a_scheme_from_outside_is_drawn_without_a_change_to_the_page(
     applause, server, onlooker, width

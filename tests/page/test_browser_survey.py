@@ -68,8 +68,8 @@ def test_a_surveys_intervals_close_in_where_the_numbers_are_until_it_is_decided(
         for (mean, low, high), place in zip(tally.estimates(), drawn, strict=True):
             assert place == pytest.approx([low, high, mean], abs=0.01)
         mean, low, high = (round(100 * end) for end in tally.estimates()[1])
-        said = f"{mean} %{low} to {high} %, {tally.counts[1]} answers"
-        page.sees("#arms li:nth-child(2) .count", said)
+        words = f"{mean} %{low} to {high} %, {tally.counts[1]} answers"
+        page.sees("#arms li:nth-child(2) .count", words)
     send_all(server, found[40:60], start=40)
     before, tally = tally, fold(found[:60])
     assert tally.shared == (1, 2)
@@ -126,6 +126,9 @@ def test_a_private_jurys_picks_stand_against_the_line_at_what_decides(server, on
         page.sees("#progress div", ["Seats taken9 of 9", "Jurors who have picked5 of 9"])
         page.sees("#verdict", "Open. In the lead: red.")
         page.sees("#scale span", f"{needed} decide")
+        page.sees("#counted", "Picks, by option")
+        page.sees("#lanes .lane.other .name", "claims")
+        page.sees("#messages span", ["Claim", "Pick: red"])
         assert "Noise hides what each juror found" in page.page.locator("#rule").inner_text()
         assert "Privacy, proved: " in page.page.locator("#private").inner_text()
         drawn = page.page.locator("#arms li").evaluate_all(PLACES)

@@ -56,7 +56,7 @@ def test_a_stall_names_those_left_and_the_one_with_fewest_votes_first():
     assert each(shown, "answer") == [False, False]
 
 
-def test_a_stall_cannot_be_told_without_the_number_of_players():
+def test_a_stall_cannot_be_known_without_the_number_of_players():
     assert render([vote("a", 0), vote("b", 0), vote("c", 1)], TWO)["status"] == "open"
 
 
@@ -130,7 +130,7 @@ def test_the_bounds_are_the_schemes_for_as_many_devices_as_there_can_be(scheme):
         assert render([], spec, players=players, enrolled=40)["bounds"] == expected
 
 
-def test_the_panel_shows_the_first_device_to_speak_to_the_letter_and_stays_with_it():
+def test_the_panel_shows_the_first_device_to_the_letter_and_stays_with_it():
     messages = [vote("a", 2), vote("b", 2), vote("b", 1), vote("a", 1)]
     device = render(messages)["device"]
     assert (device["voter"], device["count"], device["most"]) == ("a", 2, 2)

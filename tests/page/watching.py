@@ -42,8 +42,8 @@ class Voters:
         name, who = message.experiment, identity(voter)
         url = f"{self.address}/experiments/{name}"
         if name not in self._scopes:
-            told = self._client.get(url).json()
-            self._scopes[name] = Scope(told["board"], told["fingerprint"])
+            found = self._client.get(url).json()
+            self._scopes[name] = Scope(found["board"], found["fingerprint"])
         scope = self._scopes[name]
         if (name, voter) not in self._enrolled:
             request = {"voter": who.voter, "signature": who.sign_enrolment(scope)}

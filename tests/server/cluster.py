@@ -170,7 +170,7 @@ class Cluster:
 
     @property
     def addresses(self) -> str:
-        """The servers, as devices are told them."""
+        """The servers, as devices get them."""
         return ",".join(server.address for server in self.servers)
 
 

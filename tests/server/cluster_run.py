@@ -88,13 +88,13 @@ class Observer:
                         self._note(name, json.load(answer))
             self._stop.wait(0.1)
 
-    def _note(self, name: str, told: dict) -> None:
-        tally = json.dumps(told["tally"], sort_keys=True)
+    def _note(self, name: str, snapshot: dict) -> None:
+        tally = json.dumps(snapshot["tally"], sort_keys=True)
         self.reads += 1
-        if self.seen.setdefault((name, told["number"]), tally) != tally:
-            self.faults.append(f"{name}: two tallies of number {told['number']}")
-        if told["tally"]["status"] != "open":
-            end = json.dumps([told["tally"]["status"], told["tally"]["answer"]])
+        if self.seen.setdefault((name, snapshot["number"]), tally) != tally:
+            self.faults.append(f"{name}: two tallies of number {snapshot['number']}")
+        if snapshot["tally"]["status"] != "open":
+            end = json.dumps([snapshot["tally"]["status"], snapshot["tally"]["answer"]])
             if self.decided.setdefault(name, end) != end:
                 self.faults.append(f"{name}: {self.decided[name]} and {end}")
 
@@ -309,7 +309,7 @@ async def _logs(made: Cluster, spec: ExperimentSpec) -> list[tuple[Posted, ...]]
 async def _second(
     folder: Path, made: Cluster, spec: ExperimentSpec, log: tuple[Posted, ...]
 ) -> int:
-    """Let some devices say once more what they have said, and something else."""
+    """Let some devices send once more what they have sent, and something else."""
     secrets = {}
     for file in folder.glob(f"{spec.name}-*.db"):
         store = Store.open(file)
@@ -329,7 +329,7 @@ async def _second(
                     case Answer():
                         other = replace(message, bit=1 - message.bit)
                     case _:
-                        continue  # a vote and a claim can only be said in one way
+                        continue  # a vote and a claim has only one form
                 saved = secrets[message.voter]
                 signed = saved.identity.sign(other, saved.scope)
                 assert await board.publish(signed) is Outcome.REFUSED

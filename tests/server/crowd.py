@@ -1,7 +1,7 @@
 """Thousands of streams and idle connections on a server that may open few files.
 
 ``python -m tests.server.crowd --streams 2000 --idle 3000 --files 1024`` starts a server under that
-limit, opens them all, and posts votes meanwhile. Told are how many streams were taken and how many
+limit, opens them all, and posts votes meanwhile. It prints how many streams were taken and how many
 refused politely, that all votes were accepted, and how long the server's log became.
 """
 
@@ -12,97 +12,75 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 
 import httpx
 from tests.boards.local import here
 from tests.server.live import SPEC, body, enrol_all, identity, open_store, vote
-from tests.server.nginx import free_port
+from tests.server.process import free_port, wait_until_healthy
 
 URL = "/experiments/banner"
+STREAM = f"GET {URL}/stream HTTP/1.1\r\nHost: x\r\n\r\n".encode()
 
 
-async def connect(port: int) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    return await asyncio.open_connection("127.0.0.1", port)
-
-
-async def stream(port: int, found: Counter[str]) -> asyncio.StreamWriter | None:
-    """Ask for a stream; how that ended."""
+async def connect(port: int, found: Counter[str], request: bytes) -> asyncio.StreamWriter | None:
+    """Open a connection, and perhaps ask for a stream; how that ended."""
     try:
         async with asyncio.timeout(60):
-            reader, writer = await connect(port)
-            writer.write(f"GET {URL}/stream HTTP/1.1\r\nHost: x\r\n\r\n".encode())
-            head = (await reader.readuntil(b"\r\n\r\n")).lower()
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(request)
+            head = (await reader.readuntil(b"\r\n\r\n")).lower() if request else b"x let-in"
     except (OSError, asyncio.IncompleteReadError, TimeoutError) as error:
         found[f"cut off: {type(error).__name__}"] += 1
         return None
-    status = head.split()[1].decode()
-    found[f"{status}{', told when to come back' if b'retry-after' in head else ''}"] += 1
-    return writer
-
-
-async def idle(port: int, found: Counter[str]) -> asyncio.StreamWriter | None:
-    try:
-        async with asyncio.timeout(60):
-            _, writer = await connect(port)
-    except (OSError, TimeoutError) as error:
-        found[f"not let in: {type(error).__name__}"] += 1
-        return None
-    found["let in"] += 1
+    when = ", with when to come back" if b"retry-after" in head else ""
+    found[f"{head.split()[1].decode()}{when}"] += 1
     return writer
 
 
 async def crowd(port: int, streams: int, idlers: int, votes: int) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {name: Counter() for name in ("streams", "idle", "votes")}
     held = []
-    for start in range(0, streams, 100):
-        some = (stream(port, found["streams"]) for _ in range(min(100, streams - start)))
-        held += await asyncio.gather(*some)
-    for start in range(0, idlers, 100):
-        some = (idle(port, found["idle"]) for _ in range(min(100, idlers - start)))
-        held += await asyncio.gather(*some)
-        async with httpx.AsyncClient(timeout=60) as client:
-            number = found["votes"].total()
-            if number < votes:
-                url = f"http://127.0.0.1:{port}{URL}/messages"
-                answer = await client.post(url, json=body(vote(identity(number + 1))))
-                found["votes"][str(answer.status_code)] += 1
-    async with httpx.AsyncClient(timeout=60) as client:
-        assert (await client.get(f"http://127.0.0.1:{port}/health")).status_code == 200
+    async with httpx.AsyncClient(timeout=60, base_url=f"http://127.0.0.1:{port}") as client:
+        for kind, count, request in (("streams", streams, STREAM), ("idle", idlers, b"")):
+            for _ in range(count // 100):
+                held += await asyncio.gather(
+                    *(connect(port, found[kind], request) for _ in range(100))
+                )
+                number = found["votes"].total()
+                if kind == "idle" and number < votes:
+                    envelope = vote(identity(number + 1))
+                    while True:  # a device tries again too; idle connections go each second
+                        answer = await client.post(f"{URL}/messages", json=body(envelope))
+                        if answer.status_code != 503:
+                            break
+                        await asyncio.sleep(0.2)
+                    found["votes"][str(answer.status_code)] += 1
     for writer in held:
         if writer is not None:
             writer.transport.abort()
     return found
 
 
-def run(streams: int, idlers: int, files: int, folder: Path) -> tuple[dict[str, Counter[str]], int]:
-    """What became of all of them, and the length of the server's log in bytes."""
-    port = free_port()
-    votes = max(1, idlers // 100)
+def run(streams: int, idlers: int, files: int, folder: Path) -> tuple[dict[str, Counter[str]], str]:
+    """What became of all of them, and the server's log."""
+    port, votes = free_port(), max(1, idlers // 100)
     with open_store(folder / "x.db") as store:
         store.create(here(SPEC))
         enrol_all(store, [identity(n + 1) for n in range(votes)])
     limited = f"import resource; resource.setrlimit(resource.RLIMIT_NOFILE, ({files}, {files})); "
     words = ["serve", "--store", str(folder / "x.db"), "--port", str(port)]
     code = f"{limited}from devote.cli.main import main; main({json.dumps(words)})"
-    log = folder / "log"
-    with log.open("wb") as file:
+    with (folder / "log").open("wb") as file:
         server = subprocess.Popen([sys.executable, "-c", code], stdout=file, stderr=file)
     try:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                httpx.get(f"http://127.0.0.1:{port}/health")
-                break
-            except httpx.HTTPError:
-                time.sleep(0.1)
+        wait_until_healthy(f"http://127.0.0.1:{port}", server)
         found = asyncio.run(crowd(port, streams, idlers, votes))
     finally:
         server.terminate()
         server.wait(30)
-    return found, log.stat().st_size
+    return found, (folder / "log").read_text()
 
 
 def main() -> None:
@@ -115,10 +93,9 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     with tempfile.TemporaryDirectory(prefix="devote-crowd-") as name:
         found, log = run(options.streams, options.idle, options.files, Path(name))
-        text = (Path(name) / "log").read_text()
     for what, counted in found.items():
         print(f"{what:8}", ", ".join(f"{count:,} {how}" for how, count in counted.items()))
-    print(f"log      {log:,} bytes\n{text[-2000:]}")
+    print(f"log      {len(log):,} bytes\n{log[-2000:]}")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,17 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def wait_until_healthy(address: str, process: "subprocess.Popen[bytes]") -> None:
+    until = time.monotonic() + 60.0
+    while process.poll() is None and time.monotonic() < until:
+        try:
+            with urllib.request.urlopen(f"{address}/health", timeout=5):
+                return
+        except OSError:
+            time.sleep(0.02)
+    raise AssertionError("the server did not start")
+
+
 @dataclass
 class ServerProcess:
     """One server on a free port of 127.0.0.1 over one SQLite file."""
@@ -39,14 +50,7 @@ class ServerProcess:
     def start(self) -> None:
         arguments = [str(self.folder / "server.db"), str(self.port), self.token]
         self.process = subprocess.Popen([sys.executable, "-c", CODE, *arguments])
-        until = time.monotonic() + 60.0
-        while self.process.poll() is None and time.monotonic() < until:
-            try:
-                with urllib.request.urlopen(f"{self.address}/health", timeout=5):
-                    return
-            except OSError:
-                time.sleep(0.02)
-        raise AssertionError("the server did not start")
+        wait_until_healthy(self.address, self.process)
 
     def kill(self) -> None:
         """As a power cut does."""

@@ -29,7 +29,7 @@ HALF_A_BODY = (
 
 @served(network=True, bodies=8, patience=3_600.0)
 async def test_half_bodies_starve_nobody(server):
-    """The ones that never end give way; their peers are told to try again."""
+    """The ones that never end give way; their peers may try again."""
     port = server.client.base_url.port
     halves = [await asyncio.open_connection("127.0.0.1", port) for _ in range(100)]
     for _, writer in halves:

@@ -79,8 +79,8 @@ def test_nodes_may_be_killed_paused_and_cut_off_and_nothing_acknowledged_is_lost
         def observe(store: JetStreamStore) -> None:
             while not ended.is_set():
                 with suppress(StoreError):
-                    told = store.tally("banner")
-                    shown.setdefault(told.number, set()).add(told.to_json())
+                    snapshot = store.tally("banner")
+                    shown.setdefault(snapshot.number, set()).add(snapshot.to_json())
                 time.sleep(0.02)
 
         threads = [threading.Thread(target=publish, args=(n,)) for n in range(6)]
@@ -107,7 +107,7 @@ def test_nodes_may_be_killed_paused_and_cut_off_and_nothing_acknowledged_is_lost
         outcomes = Counter(outcome for _, outcome in acknowledged)
         assert outcomes.keys() <= {Outcome.ACCEPTED, Outcome.DUPLICATE}
         assert outcomes.total() == len(posts)
-        assert all(len(told) == 1 for told in shown.values()), "two tallies of one number"
+        assert all(len(snapshot) == 1 for snapshot in shown.values()), "two tallies of one number"
         logs = [store.rows("banner") for store in (*stores, _caught_up(alone))]
         assert logs[0] == logs[1] == logs[2]
         assert logs[0][0] == 80
@@ -135,19 +135,19 @@ def _caught_up(store: JetStreamStore) -> JetStreamStore:
 
 
 @pytest.mark.parametrize(
-    ("store", "said"),
+    ("store", "words"),
     [
         ("nats://127.0.0.1:1", "No NATS node answers at nats://127.0.0.1:1/devote"),
         ("nats://127.0.0.1:0", "is not the address of a store on NATS"),
     ],
 )
 def test_a_server_that_cannot_have_its_store_says_so_in_one_line_and_makes_nothing(
-    tmp_path, monkeypatch, capsys, store, said
+    tmp_path, monkeypatch, capsys, store, words
 ):
     monkeypatch.chdir(tmp_path)
     assert main(["serve", "--store", store, "--port", str(free_port())]) == 2
     (line,) = capsys.readouterr().err.splitlines()
-    assert said in line
+    assert words in line
     assert list(tmp_path.iterdir()) == []
 
 

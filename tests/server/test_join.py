@@ -5,6 +5,7 @@ from functools import partial
 
 import httpx
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from tests.boards.local import here
 from tests.server.live import body, enrolled, identity, invites, served, vote
 
@@ -37,7 +38,8 @@ def test_what_is_signed_is_the_name_the_voter_and_the_hash_of_the_invite():
         fields = {"experiment": "banner", "voter": ALICE.voter, "invite": hashed}
         signed = signed_bytes("join", fields, Scope("-", "-"))
         assert signed == f"devote/2 join - - banner {hashed} {ALICE.voter}".encode()
-        assert ALICE.sign_join("banner", invite) == ALICE._key.sign(signed).hex()
+        signature = bytes.fromhex(ALICE.sign_join("banner", invite))
+        Ed25519PublicKey.from_public_bytes(bytes.fromhex(ALICE.voter)).verify(signature, signed)
 
 
 @surveyed()

@@ -7,26 +7,26 @@ import random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.boards.local import scope
-from tests.server.live import SPEC, TOKEN, api, body, enrol, enrolled, identity, raw_post, vote
+from tests.server.live import SPEC, TOKEN, api, body, enrolled, identity, raw_post, served, vote
 
 VOTER = identity(1)
 PATHS = ("/experiments/banner/messages", "/experiments/banner/enrolments", "/experiments")
 REFUSED = {400, 403, 413, 415, 422}
-_ODD = [None, True, -1, 0, 1.5, 2**70, "", "0" * 64, "é", "\ud800", [], {}, [[]], {"v": 1}]
+ODD = [None, True, -1, 0, 1.5, 2**70, "", "0" * 64, "é", "\ud800", [], {}, [[]], {"v": 1}]
 
 
-def _mutate(rng: random.Random, good: dict) -> bytes:
+def mutate(rng: random.Random, good: dict) -> bytes:
     """A valid body with one thing wrong: a value, a field, or a few bytes."""
     fields = json.loads(json.dumps(good))
     place = fields["message"] if rng.random() < 0.6 and "message" in fields else fields
     key = rng.choice(list(place))
     how = rng.randrange(5)
     if how == 0:
-        place[key] = rng.choice([odd for odd in _ODD if odd != place[key]])
+        place[key] = rng.choice([odd for odd in ODD if odd != place[key]])
     elif how == 1:
         del place[key]
     elif how == 2:
-        place[rng.choice(["x", "", "reward", "Arm"])] = rng.choice(_ODD)
+        place[rng.choice(["x", "", "reward", "Arm"])] = rng.choice(ODD)
     text = bytearray(json.dumps(fields).encode())
     if how == 3:
         # Within the signature, so that what is left is JSON and well-formed but not signed.
@@ -38,58 +38,43 @@ def _mutate(rng: random.Random, good: dict) -> bytes:
     return bytes(text)
 
 
-def _means(content: bytes, good: dict) -> bool:
-    """Whether a body still says what it said: a change within white space changes nothing."""
+def means(content: bytes, good: dict) -> bool:
+    """Whether a body still says the same: a change within white space changes nothing."""
     try:
         return json.loads(content) == good
     except ValueError:
         return False
 
 
-def test_ten_thousand_mutated_bodies_are_refused_and_change_nothing(tmp_path):
-    rng = random.Random(4)
-    newcomer = identity(2)
+@served(voter_rate=float("inf"), write_rate=float("inf"))
+async def test_ten_thousand_mutated_bodies_are_refused_and_change_nothing(server):
+    rng, newcomer, refused = random.Random(4), identity(2), 0
     request = {"voter": newcomer.voter, "signature": newcomer.sign_enrolment(scope(SPEC))}
-
-    async def main() -> None:
-        limits = {"voter_rate": float("inf"), "write_rate": float("inf")}
-        async with api(tmp_path / "board.db", **limits) as server:
-            enrol(server.store, VOTER)
-            await server.post(vote(VOTER, 3))
-            before = (server.store.rows("banner"), enrolled(server.store))
-            refused = 0
-            for n in range(10_000):
-                good = request if n % 5 == 0 else body(vote(VOTER, n % 3))
-                content = rng.randbytes(rng.randrange(600)) if n % 7 == 0 else _mutate(rng, good)
-                if _means(content, good):
-                    continue
-                path = PATHS[1] if n % 5 == 0 else PATHS[0]
-                status, answer = await raw_post(server.app, path, content)
-                assert status in REFUSED, content
-                assert json.loads(answer)["error"]
-                refused += 1
-            assert refused > 9_900
-            assert (server.store.rows("banner"), enrolled(server.store)) == before
-            assert (await server.client.get("/health")).status_code == 200
-
-    asyncio.run(main())
+    await server.post(vote(VOTER, 3))
+    before = (server.store.rows("banner"), enrolled(server.store))
+    for n in range(10_000):
+        good = request if n % 5 == 0 else body(vote(VOTER, n % 3))
+        content = rng.randbytes(rng.randrange(600)) if n % 7 == 0 else mutate(rng, good)
+        if not means(content, good):
+            path = PATHS[1] if n % 5 == 0 else PATHS[0]
+            status, answer = await raw_post(server.app, path, content)
+            assert status in REFUSED, content
+            assert json.loads(answer)["error"]
+            refused += 1
+    assert refused > 9_900
+    assert (server.store.rows("banner"), enrolled(server.store)) == before
+    assert (await server.client.get("/health")).status_code == 200
 
 
-json_values = st.recursive(
+values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=8,
 )
-names = st.sampled_from(["message", "signature", "voter", "invite", "spec", "enrolment", "players"])
-specs = st.dictionaries(
-    st.sampled_from(
-        ["arms", "name", "algorithm", "options", "epsilon", "scheme", "version", "eta"]
-    ),
-    json_values,
-)
-
-
-bodies = st.dictionaries(names, json_values | specs) | json_values
+NAMES = ("message", "signature", "voter", "invite", "spec", "enrolment", "players")
+SPECS = ("arms", "name", "algorithm", "options", "epsilon", "scheme", "version", "eta")
+specs = st.dictionaries(st.sampled_from(SPECS), values)
+bodies = st.dictionaries(st.sampled_from(NAMES), values | specs) | values
 
 
 def test_bodies_of_any_json_are_refused_and_never_break_the_server():

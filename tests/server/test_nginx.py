@@ -57,8 +57,8 @@ def test_devices_read_through_a_cache_that_asks_the_server_about_once_a_second(t
         # A full page is asked for once, the last page about once a second.
         assert seen["/experiments/{name}/log/{board}/{page}"] <= seconds + 4
 
-        told = await client.get(f"{cache}{URL}/tally")
-        same = {"If-None-Match": told.headers["ETag"]}
+        tally = await client.get(f"{cache}{URL}/tally")
+        same = {"If-None-Match": tally.headers["ETag"]}
         assert (await client.get(f"{cache}{URL}/tally", headers=same)).status_code == 304
 
         voter = identity(900)

@@ -104,9 +104,9 @@ def test_a_surveys_tally_and_its_answers_are_described_to_the_last_field():
     """What every scheme tells is required; what only a survey tells is described."""
     schemas = API["components"]["schemas"]
     tally = schemas["TallyAnswer"]["properties"]["tally"]
-    told = {spec.scheme.name: spec.scheme.tally(spec).public() for spec in map(spec_of, SCHEMES)}
-    assert set(told["survey"]) == set(tally["properties"])
-    assert set(tally["required"]) == set.intersection(*map(set, told.values()))
+    public = {spec.scheme.name: spec.scheme.tally(spec).public() for spec in map(spec_of, SCHEMES)}
+    assert set(public["survey"]) == set(tally["properties"])
+    assert set(tally["required"]) == set.intersection(*map(set, public.values()))
     described = schemas["Message"]["oneOf"]
     (answer,) = [kind for kind in described if kind["properties"]["type"]["const"] == "answer"]
     assert answer["required"] == list(answer["properties"])

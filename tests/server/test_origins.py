@@ -1,13 +1,10 @@
 """Pages of other sites get what a device needs if the operator names them, and nothing if not."""
 
-import asyncio
+from functools import partial
 
-import httpx
 import pytest
-from tests.server.live import OPERATOR, SPEC, TOKEN, open_store
+from tests.server.live import OPERATOR, served
 
-from devote.boards.board import Experiment
-from devote.server import Settings, create_app
 from devote.server.limits import ServerError, check_origin
 
 SHOP, OTHER = "https://shop.example", "https://other.example"
@@ -19,106 +16,86 @@ DEVICES = {
     "/messages": ("GET", "POST"),
     "/tally": ("GET",),
 }
-GRANTS = ("access-control-allow-origin", "access-control-allow-methods")
+ALLOWED = "access-control-allow-origin"
+named = partial(served, origins=(SHOP,))
 
 
-@pytest.fixture
-def ask(tmp_path):
-    """Asks a server that allows the given origins, in this process."""
-    with open_store(tmp_path / "server.db") as store:
-        store.create(Experiment(SPEC))
-
-        def make(*origins: str):
-            app = create_app(store, Settings(token=TOKEN, origins=origins))
-            transport = httpx.ASGITransport(app)
-
-            async def ask(method, path, origin=SHOP, headers=None, **options):
-                headers = {**({"Origin": origin} if origin else {}), **(headers or {})}
-                async with httpx.AsyncClient(transport=transport, base_url="http://devote") as it:
-                    return await it.request(method, path, headers=headers, **options)
-
-            return lambda *words, **options: asyncio.run(ask(*words, **options))
-
-        yield make
+async def ask(server, method, path, origin=SHOP, headers=None, **options):
+    headers = {**({"Origin": origin} if origin else {}), **(headers or {})}
+    return await server.client.request(method, path, headers=headers, **options)
 
 
-def preflight(ask, method, path, origin=SHOP):
+async def preflight(server, method, path, origin=SHOP):
     headers = {
         "Access-Control-Request-Method": method,
         "Access-Control-Request-Headers": "content-type",
     }
-    return ask("OPTIONS", path, origin, headers=headers)
+    return await ask(server, "OPTIONS", path, origin, headers)
 
 
-def test_a_named_origin_gets_the_routes_of_devices(ask):
-    request = ask(SHOP)
+@named()
+async def test_a_named_origin_gets_the_routes_of_devices_and_no_credentials(server):
     for path, methods in DEVICES.items():
         for method in methods:
-            asked = preflight(request, method, BASE + path)
-            assert asked.status_code == 200
-            assert asked.headers["access-control-allow-origin"] == SHOP
+            asked = await preflight(server, method, BASE + path)
+            assert (asked.status_code, asked.headers[ALLOWED]) == (200, SHOP)
             assert "Content-Type" in asked.headers["access-control-allow-headers"]
             assert method in asked.headers["access-control-allow-methods"].split(", ")
             assert asked.headers["devote-version"] == "2"
-    told = request("GET", f"{BASE}/tally")
-    assert told.headers["access-control-allow-origin"] == SHOP
-    assert "Devote-Version" in told.headers["access-control-expose-headers"]
-    assert told.headers["vary"] == "Origin"
-    missing = request("GET", "/experiments/nothing")  # a page can read why
-    assert (missing.status_code, missing.headers["access-control-allow-origin"]) == (404, SHOP)
+            assert "access-control-allow-credentials" not in asked.headers
+    answer = await ask(server, "GET", f"{BASE}/tally")
+    assert answer.headers[ALLOWED] == SHOP
+    assert "Devote-Version" in answer.headers["access-control-expose-headers"]
+    assert not {"access-control-allow-credentials", "set-cookie"} & set(answer.headers)
+    missing = await ask(server, "GET", "/experiments/nothing")  # a page can read why
+    assert (missing.status_code, missing.headers[ALLOWED]) == (404, SHOP)
+    for origin in (None, SHOP, OTHER):  # a cache keeps them apart
+        answer = await ask(server, "GET", f"{BASE}/tally", origin)
+        assert answer.headers["vary"] == "Origin"
 
 
-@pytest.mark.parametrize("allowed", [(), (OTHER,)])
-def test_no_other_origin_gets_anything(ask, allowed):
-    request = ask(*allowed)
+async def check_others(server, refused):
     for path, methods in DEVICES.items():
         for method in methods:
-            asked = preflight(request, method, BASE + path)
-            assert asked.status_code == (400 if allowed else 405)
-            assert GRANTS[0] not in asked.headers
-    told = request("GET", BASE)
-    assert told.status_code == 200
-    assert not set(GRANTS) & set(told.headers)
-    assert "vary" not in told.headers or allowed
+            asked = await preflight(server, method, BASE + path)
+            assert asked.status_code == refused
+            assert ALLOWED not in asked.headers
+    answer = await ask(server, "GET", BASE)
+    assert answer.status_code == 200
+    assert ALLOWED not in answer.headers
 
 
-def test_a_cache_keeps_the_answers_to_different_origins_apart(ask):
-    request = ask(SHOP)
-    for origin in (None, SHOP, OTHER):
-        assert request("GET", f"{BASE}/tally", origin).headers["vary"] == "Origin"
+@served()
+async def test_no_origin_gets_anything_if_none_is_named(server):
+    await check_others(server, 405)
 
 
-def test_the_operators_calls_and_the_page_are_for_no_page_of_another_site(ask):
-    request = ask(SHOP)
+@served(origins=(OTHER,))
+async def test_no_other_origin_gets_anything(server):
+    await check_others(server, 400)
+
+
+@named()
+async def test_the_operators_calls_and_the_page_are_for_no_page_of_another_site(server):
     outside = [("POST", "/experiments"), ("GET", "/experiments"), ("POST", f"{BASE}/invites")]
     outside += [("GET", f"{BASE}/stream"), ("GET", "/metrics"), ("GET", "/health")]
     for method, path in outside:
-        assert not set(GRANTS) & set(preflight(request, method, path).headers)
-    invites = request("POST", f"{BASE}/invites", headers=OPERATOR, json={"count": 1})
-    assert invites.status_code == 201
-    assert not set(GRANTS) & set(invites.headers)
-    voters = request("GET", f"{BASE}/enrolments")  # of this path, devices only post
-    assert not set(GRANTS) & set(voters.headers)
+        assert ALLOWED not in (await preflight(server, method, path)).headers
+    content = {"count": 1}
+    invites = await ask(server, "POST", f"{BASE}/invites", headers=OPERATOR, json=content)
+    assert (invites.status_code, ALLOWED in invites.headers) == (201, False)
+    voters = await ask(server, "GET", f"{BASE}/enrolments")  # of this path, devices only post
+    assert ALLOWED not in voters.headers
+    assert (await ask(server, "OPTIONS", BASE)).status_code == 405  # no preflight
 
 
-def test_credentials_are_never_allowed_and_no_cookie_is_set(ask):
-    request = ask(SHOP)
-    for answer in (preflight(request, "POST", f"{BASE}/messages"), request("GET", BASE)):
-        assert "access-control-allow-credentials" not in answer.headers
-        assert "set-cookie" not in answer.headers
-
-
-def test_what_a_page_could_post_without_asking_first_is_refused(ask):
+@named()
+async def test_what_a_page_could_post_without_asking_first_is_refused(server):
     """A form's content types need no preflight; none of them is JSON."""
-    request = ask(SHOP)
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", None):
         headers = {"Content-Type": kind} if kind else {}
-        posted = request("POST", f"{BASE}/messages", headers=headers, content=b"{}")
+        posted = await ask(server, "POST", f"{BASE}/messages", headers=headers, content=b"{}")
         assert posted.status_code == 415
-
-
-def test_options_without_a_preflight_is_no_route(ask):
-    assert ask(SHOP)("OPTIONS", BASE).status_code == 405
 
 
 @pytest.mark.parametrize(

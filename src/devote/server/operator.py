@@ -3,6 +3,7 @@
 Each needs a token whose scope allows it, and is logged with that scope.
 """
 
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -171,10 +172,8 @@ async def read_metrics(service: Service, request: Request) -> Response:
     check_admin_port(service, request)
     store, rows = service.store, []
     for experiment in await service.call(store.experiments):
-        try:
+        with suppress(StoreError):  # one that cannot be read may not take all others with it
             rows.append(await service.call(_overview, store, experiment))
-        except StoreError:  # a metric may not take all others with it
-            rows.append(_unreadable(experiment))
     connections = 0 if service.connections is None else len(service.connections)
     text = service.metrics.render(rows, streams=service.listeners, connections=connections)
     return Response(text, headers={"Content-Type": CONTENT_TYPE})
@@ -195,8 +194,3 @@ def _overview(store: SqliteStore, experiment: Experiment) -> dict[str, Any]:
     standing = vars(store.standing(experiment.name))
     seen = store.look(experiment.name, draw)
     return {**experiment.facts, **standing, "enrolled": experiment.enrolled, **seen}
-
-
-def _unreadable(experiment: Experiment) -> dict[str, Any]:
-    counted = {"enrolled": experiment.enrolled, "messages": 0, "senders": None}
-    return {"name": experiment.name, "state": "unreadable", **counted}
