@@ -272,7 +272,7 @@ def test_a_trial_that_goes_on_for_ever_is_ended_clearly(monkeypatch):
     monkeypatch.setattr("devote.simulator.scenario.PATIENCE", 1.0)
     slow = SPEC.with_(epsilon=0.01)
     equal = Problem("equal", (0.5, 0.5, 0.5))
-    message = r"made [\d,]+ pulls .*\nCheck the rule .*'ser3'.*give a horizon"
+    message = r"made [\d,]+ pulls, .*\nCheck the rule .*'ser3'.*give a horizon"
     with pytest.raises(NeverEnds, match=message):
         simulate(slow, equal, 4, trials=1)
     with pytest.raises(NeverEnds, match=message):

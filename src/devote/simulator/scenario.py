@@ -114,7 +114,7 @@ class Scenario:
         if samples < each / rarest:
             return
         raise NeverEnds(
-            f"A trial of {self.label} has made {samples:,} pulls and sent {broadcasts:,} messages, "
+            f"A trial of {self.label} has made {samples:,} pulls, sent {broadcasts:,} messages "
             "and has not ended.\n"
             f"Check the rule with devote.check_algorithm({self.spec.algorithm!r}), or give a "
             "horizon: trials that reach it are kept as unfinished."
