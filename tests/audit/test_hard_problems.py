@@ -26,7 +26,7 @@ def failures(scenarios, runs):
     return sum(
         has_failed(scenario, run)
         for scenario in scenarios
-        for run in run_chunk(scenario, range(runs), 1, trace=scenario.algorithm.endless)[0]
+        for run in run_chunk(scenario, range(runs), 1, trace=scenario.algorithm.endless)
     )
 
 

@@ -96,6 +96,7 @@ BAD = [
     ("demo --scheme pooled", "Use one of: decentralized, jury"),
     ("demo --set seats=9", "not a parameter of decentralized, but of jury"),
     ("demo --gossip --chaos", "no server to kill"),
+    ("certify revoke x.toml", "are required: NUMBER"),
     ("device nonsense", "Give one like http://"),
     ("device http://127.0.0.1:99999/experiments/x", "Give one like http://"),
     ("device http://127.0.0.1:1/experiments/x --means .7,x", "'x' in place 2"),

@@ -2,8 +2,7 @@
 
 import pytest
 
-from devote.cli.main import main
-from devote.demo.gossip import between_peers, run_gossip_demonstration
+from devote.demo.gossip import between_peers, demonstrate_gossip
 from devote.protocol import SpecError
 from devote.schemes import Decentralized, Jury
 from devote.theory import split_possible
@@ -13,8 +12,7 @@ from devote.theory import split_possible
 @pytest.mark.usefixtures("forked_programs")
 def test_both_sides_of_a_network_that_broke_and_healed_have_the_answer():
     experiment = between_peers(Decentralized(), players=6, arms=3)
-    happened = []
-    outcome = run_gossip_demonstration(happened.append, experiment, means=(0.9, 0.2, 0.1))
+    *happened, outcome = demonstrate_gossip(experiment, means=(0.9, 0.2, 0.1))
     assert outcome.status == "agreed"
     assert outcome.tally.answer == (0,)
     told = [happening.text for happening in happened if happening.kind in ("chaos", "out")]
@@ -35,8 +33,3 @@ def test_the_sides_of_the_demonstration_cannot_decide_differently():
 def test_a_scheme_that_needs_an_order_is_refused():
     with pytest.raises(SpecError, match="jury cannot do without a server"):
         between_peers(Jury(), players=32, arms=10)
-
-
-def test_there_is_no_server_to_kill(capsys):
-    assert main(["demo", "--gossip", "--chaos"]) == 2
-    assert "no server to kill" in capsys.readouterr().err

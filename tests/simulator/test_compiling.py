@@ -143,8 +143,9 @@ def test_without_a_compiler_the_same_trials_are_made():
 from devote.problems import PROBLEMS
 from devote.protocol import ExperimentSpec
 from devote.simulator import Scenario, run_trial
-spec = ExperimentSpec(arms=10, scheme={"quorum": 2})
-print(run_trial(Scenario(spec, PROBLEMS["1"], 4, engine="event"), seed=2, trial=0))
+spec = ExperimentSpec(arms=10, epsilon=0.5, scheme={"quorum": 2})
+for engine in ("event", "passes"):
+    print(run_trial(Scenario(spec, PROBLEMS["1"], 4, engine=engine), seed=2, trial=0))
 """
     printed = [
         subprocess.run(

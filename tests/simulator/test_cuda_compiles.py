@@ -27,6 +27,7 @@ def like_an_h200(monkeypatch):
 
     device = SimpleNamespace(compute_capability=H200)
     monkeypatch.setattr(dispatcher, "get_current_device", lambda: device)
+    monkeypatch.setattr(cuda, "to_device", lambda values: values)
 
 
 def code_of(function, given, *arguments):
@@ -42,7 +43,9 @@ def code_of(function, given, *arguments):
 def test_kernels_of_passes_compile(scheme):
     scenario = setting("ser3", scheme, PROBLEMS["zipf"], N)
     given, k = of_passes(scenario), scenario.spec.n_arms
-    setup, rows, mail = new_setup(scenario), new_rows(scenario, T * N), new_mail(T, 64)
+    setup = gpu._setup_to_device(new_setup(scenario)._replace(threshold=0, alias=0))
+    alike = setup._replace(env=0, spans=0, good=0)
+    rows, mail = new_rows(scenario, T * N), new_mail(T, 64)
     sorted_mail = mail.times, mail.slots
     trials, players = np.zeros(T, TRIAL), np.zeros((T * N, 2), PLAYER)
     shared, tally = np.ones((T, k), np.int8), np.zeros((T, k + 2), np.int64)
@@ -51,7 +54,7 @@ def test_kernels_of_passes_compile(scheme):
     held, by_player = np.zeros((T, k), np.int8), np.zeros((2, T * N), np.int32)
     for kernel, arguments in (
         (sweep, (setup, trials, players, shared, rows, mail)),
-        (gpu.decide_kernel, (setup, trials, tally, shared, mail, *sorted_mail, tally, left)),
+        (gpu.decide_kernel, (alike, trials, tally, shared, mail, *sorted_mail, tally, left)),
         (gpu.begin_kernel, (trials, players, keys, rows, N, k)),
         (gpu.gather_kernel, (trials, players, rows, N, totals, held, by_player)),
     ):
@@ -72,6 +75,7 @@ def test_the_kernel_of_the_event_loop_compiles(scheme):
     compiled = code_of(
         gpu.pull_kernel,
         of_event_loop(scenario.algorithm, plan.part),
-        *(run.setup, learners, tables.groups, tables.players, plain, keys, 9, 9),
+        *(gpu._setup_to_device(run.setup), learners, tables.groups, tables.players, plain),
+        *(keys, 9, 9),
     )
     assert compiled.library.get_llvm_str()

@@ -13,7 +13,7 @@ from devote.protocol import ExperimentSpec
 from devote.rules import get_algorithm, import_rules
 from devote.rules.outside import Home, homes, settle
 from devote.rules.registry import ALGORITHMS, AlgorithmError
-from devote.simulator import Scenario, run_players, run_trial
+from devote.simulator import Scenario, run_players, run_trial, simulate
 from devote.simulator.executors import local_executor
 
 EASY = Problem("easy", [0.9, 0.1])
@@ -97,14 +97,13 @@ def test_an_installed_package_offers_rules_as_entry_points(tmp_path, monkeypatch
         get_algorithm("rule_e")
 
 
-def test_a_rule_that_never_votes_is_found_out_and_does_not_run_for_ever(tmp_path, monkeypatch):
-    monkeypatch.setattr("devote.simulator.scenario.QUIET", 1_000)
-    monkeypatch.setattr("devote.simulator.players.CHECK_EVERY", 64)
+def test_a_rule_that_never_votes_is_refused_without_a_horizon(tmp_path):
     keep = "keep_only(state, best_mean(state), out)"
     path = write_rule(tmp_path, "rule_j", (f"return {keep}", "return 0"))
     import_rules(path)
-    with pytest.raises(AlgorithmError, match=r"rule_j\.py:\d+: .* it never votes\.\nDrop arms"):
-        run_players(*play("rule_j"))
+    for run in (run_players, simulate):
+        with pytest.raises(AlgorithmError, match=r"rule_j\.py:\d+: .* never votes\.\nDrop arms"):
+            run(*play("rule_j"))
     assert run_players(*play("rule_j"), horizon=2_000).status == "unfinished"
 
 

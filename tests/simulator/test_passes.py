@@ -31,7 +31,8 @@ from devote.simulator.passes_run import PassesPlan
 from devote.simulator.scenario import PASSES_PAY, PASSES_PAY_ALONE
 from devote.studies.reproduce import with_engine
 
-STILL = [name for name in PROBLEMS if name not in ("drift", "switches", "replay")]
+CHANGING = {"drift", "switches", "replay"}
+STILL = [name for name in PROBLEMS if name not in CHANGING]
 CLOSE = Problem("close", (0.7, 0.7, 0.6, 0.1))
 SCHEMES = ("decentralized", "isolated", "jury", "private jury")
 JURY = {"name": "jury", "seats": 7, "seat_after": 5}
@@ -194,22 +195,19 @@ def test_a_trial_that_goes_on_for_ever_is_ended_clearly(monkeypatch, threads):
             run_trial(scenario, seed=0, trial=0, threads=threads)
 
 
-@pytest.mark.parametrize("name", ["drift", "switches", "replay"])
-def test_passes_refuse_what_changes_with_the_number_of_pulls(name):
-    scenario = setting("ser3", "decentralized", PROBLEMS["plain"], 8)
-    with pytest.raises(SpecError, match="no player alone can know"):
-        Scenario(scenario.spec, PROBLEMS[name], 8, engine="passes")
-    assert Scenario(scenario.spec, PROBLEMS[name], 100_000).runs_on == "event"
-
-
 @pytest.mark.parametrize(
-    ("scheme", "horizon", "why"),
-    [("pooled", None, "every pull concerns all"), ("isolated", 10, "a horizon counts the pulls")],
+    ("problem", "scheme", "horizon", "why"),
+    [
+        *((name, "decentralized", None, "no player alone can") for name in sorted(CHANGING)),
+        ("plain", "pooled", None, "every pull concerns all"),
+        ("plain", "isolated", 10, "a horizon counts the pulls"),
+    ],
 )
-def test_passes_refuse_what_concerns_all_players(scheme, horizon, why):
+def test_passes_refuse_what_no_player_can_know_alone(problem, scheme, horizon, why):
     spec = ExperimentSpec(arms=4, scheme=scheme)
     with pytest.raises(SpecError, match=why):
-        Scenario(spec, PROBLEMS["plain"], 8, horizon, engine="passes")
+        Scenario(spec, PROBLEMS[problem], 100, horizon, engine="passes")
+    assert Scenario(spec, PROBLEMS[problem], 100_000, horizon).runs_on == "event"
 
 
 def test_auto_takes_passes_for_many_players_and_sooner_where_each_is_alone():

@@ -153,7 +153,7 @@ def test_a_partial_file_is_loaded_as_far_as_it_goes(file, expected):
     file.unlink()
     keeping = ResultsFile(file, CELLS, [3, 3], 0)
     for cell, trial in [(0, 0), (0, 2), (1, 0), (1, 1)]:
-        keeping.add(cell, [trial], run_chunk(CELLS[cell], [trial], 0)[0])
+        keeping.add(cell, [trial], run_chunk(CELLS[cell], [trial], 0))
     keeping.close()
     with pytest.raises(ResultError, match=r"holds 4 of 6 trials\.\n.*partial=True"):
         load_results(file)
@@ -179,7 +179,7 @@ def test_records_are_kept_and_trials_without_one_are_run_again(file):
 def test_a_long_block_is_whole_or_run_again_and_damage_in_it_is_refused(tmp_path, keep):
     path, trials = tmp_path / "long.jsonl", range(LONG)
     [cell] = cells = CELLS[:1]
-    some, _ = run_chunk(cell, range(10), 0)
+    some = run_chunk(cell, range(10), 0)
     block = Block.join([some] * (LONG // 10))
     keeping = ResultsFile(path, cells, [LONG], 0)
     begin = path.stat().st_size

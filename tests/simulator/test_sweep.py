@@ -235,7 +235,7 @@ def ends_the_process(cell, trials, seed, *keep):
 
 @pytest.mark.slow
 def test_a_worker_that_dies_is_an_error_that_says_what_to_do(monkeypatch):
-    monkeypatch.setattr("devote.simulator.sweep.run_chunk", ends_the_process)
+    monkeypatch.setattr("devote.simulator.sweep.run_timed", ends_the_process)
     with pytest.raises(SweepError, match=r"ended unexpectedly.*\nUse fewer workers"):
         run_sweep(small_cells(), trials=2, workers=2)
 

@@ -147,7 +147,7 @@ const takePart = async (url, devices) => {
   const { pace, streams, ...rest } = told;
   same([pace > 0, typeof streams], [true, "boolean"]);
   same(rest, { board: x.board, fingerprint: x.fingerprint, number, tally: counted.public() });
-  same(tag, `"${sha256(canonical(told)).toString("hex").slice(0, 32)}"`);
+  same(tag, `W/"${sha256(canonical(told)).toString("hex").slice(0, 32)}"`);
   console.log(JSON.stringify({ number, head: head(messages, x), tally: told.tally }));
 };
 

@@ -178,5 +178,5 @@ def lone_error(scenario: Scenario, *, seed: int, confidence: float = 0.95) -> Ra
         return None
     one = Scenario(lone_spec(spec), problem.with_activity(Uniform()), 1)
     size = LONE_RUNS if spec.algorithm != "median_elimination" else LONE_RUNS // 5
-    runs, _ = run_chunk(one, range(size), seed)
+    runs = run_chunk(one, range(size), seed)
     return Rate(sum(not run.epsilon_optimal for run in runs), size, confidence)

@@ -132,7 +132,7 @@ class Batches:
         step = max(1, size // (4 * worker_count(self.workers)))
         # Where there are resets each term is judged, which takes a trace.
         options = self.seed, self.scenario.algorithm.endless
-        for runs, _ in in_chunks(executor, step, run_chunk, self.scenario, trials, *options):
+        for runs in in_chunks(executor, step, run_chunk, self.scenario, trials, *options):
             self.runs.extend(runs)
         self.seconds += time.perf_counter() - begin
 

@@ -161,11 +161,14 @@ def parser_of(name: str) -> ArgumentParser:
     command = COMMANDS[name]
     text, _, examples = help_of(command).partition("\n\nExample")
     width = min(100, get_terminal_size().columns - 2)
-    arguments = [option for option in command.options if option.is_argument]
+    arguments = [one for one in command.options if one.is_argument]
+    places = (f"[{one.metavar}...]" if one.many else str(one.metavar) for one in arguments)
     parser = _Parser(
         prog=f"devote {name}",
-        usage=" ".join([f"devote {name} [OPTIONS]", *(str(one.metavar) for one in arguments)]),
-        description="\n\n".join(textwrap.fill(part, width) for part in text.split("\n\n")),
+        usage=" ".join([f"devote {name} [OPTIONS]", *places]),
+        description="\n\n".join(
+            textwrap.fill(part, width, break_on_hyphens=False) for part in text.split("\n\n")
+        ),
         epilog=f"example{examples}",
         formatter_class=RawDescriptionHelpFormatter,
         add_help=False,
@@ -192,7 +195,7 @@ def _overview() -> str:
         "Many devices find the best of K options together, and exchange only a few messages.",
     ]
     for group, names in GROUPS.items():
-        shown += ["", f"{group}:", *(f"  {name:12} {_summary(name)}" for name in names.split())]
+        shown += ["", f"{group}:", *map(_listed, names.split())]
     shown += [
         "",
         "options:",
@@ -207,8 +210,15 @@ def _overview() -> str:
 
 def _family(name: str) -> str:
     below = [words for words in COMMANDS if words.startswith(f"{name} ")]
-    rows = [f"  {words.split()[1]:12} {_summary(words)}" for words in below]
-    return "\n".join([f"usage: devote {name} COMMAND [OPTIONS]", "", FAMILIES[name], "", *rows])
+    head = [f"usage: devote {name} COMMAND [OPTIONS]", "", FAMILIES[name], ""]
+    return "\n".join([*head, *map(_listed, below)])
+
+
+def _listed(name: str) -> str:
+    """A command and what it does, wrapped to the width of the terminal."""
+    width = min(100, get_terminal_size().columns - 2)
+    text = f"  {name.split()[-1]:12} {_summary(name)}"
+    return textwrap.fill(text, width, subsequent_indent=" " * 15)
 
 
 def completion() -> str:

@@ -65,7 +65,7 @@ KINDS: dict[str, Callable[[str], Any]] = {
 """How a value is read, by what stands for it in the help; other values are texts."""
 
 DECLARED = re.compile(
-    r"(?P<name>--[a-z-]+|[a-z]+)(?: \[?(?P<metavar>[^\s\]]+?)(?P<many>\.\.\.)?\]?)?  "
+    r"(?P<name>--[a-z-]+|[a-z]+)(?: (?P<optional>\[)?(?P<metavar>[^\s\]]+?)(?P<many>\.\.\.)?\]?)?  "
     r"(?P<help>.*?)(?: \[(?P<default>[^\]]+)\])?"
 )
 
@@ -77,6 +77,7 @@ class Option:
     name: str
     metavar: str | None
     many: bool
+    optional: bool
     help: str
     default: Any
 
@@ -84,13 +85,17 @@ class Option:
     def parse(cls, text: str) -> "Option":
         """Read a declaration: name, value, two spaces, help, default.
 
-        >>> Option.parse("--trials COUNT  Number of trials. [20]")
-        Option(name='--trials', metavar='COUNT', many=False, help='Number of trials.', default=20)
+        A value with dots may be repeated; an argument in brackets may be left out.
+
+        >>> Option.parse("--trials COUNT  Number of trials. [20]").default
+        20
+        >>> Option.parse("figures [FIGURE...]  Which; all by default.").metavar
+        'FIGURE'
         """
         found = DECLARED.fullmatch(text)
         assert found is not None, text
-        name, metavar, many, meaning, default = found.groups()
-        option = cls(name, metavar, many is not None, meaning, default)
+        name, optional, metavar, many, meaning, default = found.groups()
+        option = cls(name, metavar, bool(many), bool(optional), meaning, default)
         return option if default is None else replace(option, default=option.kind(default))
 
     @property
@@ -113,7 +118,7 @@ class Option:
         """Let a parser read it."""
         how: dict[str, Any] = {"metavar": self.metavar, "type": self.kind}
         if self.is_argument:
-            how["nargs"] = "*" if self.many else None
+            how["nargs"] = ("*" if self.optional else "+") if self.many else None
             parser.add_argument(self.attribute, help=self.help, **how)
         elif self.metavar is None:
             parser.add_argument(self.name, dest=self.attribute, help=self.help, action="store_true")

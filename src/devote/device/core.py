@@ -278,9 +278,7 @@ class Core:
     @property
     def next_in(self) -> float | None:
         """Seconds until a question closes or an answer leaves."""
-        now = self.now()
-        moment = steps.next_moment(self.record, now)
-        return None if moment is None else moment - now
+        return steps.next_in(self.record, self.now())
 
     def receive(self, posted: Iterable[Posted], end: int | None = None) -> bool:
         """Take in what was read of the board; ``end`` if it was read up to that number.

@@ -33,19 +33,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-AT_HAND = Pace(every=2.0, base=0.25, cap=2.0)
-"""Where the board is on the device itself, reading it costs no traffic."""
-
-JOINING = Pace(base=1.0, cap=300.0)
-"""How a first join is tried again."""
-
-SHARED = Pace(streams=False)
-"""Where many devices share a few connections, none of them keeps one for itself."""
-
-FRESH = 1.0
-"""Seconds for which the devices of a client share one read of a tally."""
+JOINING = Pace(base=1.0, cap=300.0)  # how a first join is tried again
+AT_HAND = Pace(every=2.0, base=0.25, cap=2.0)  # the board is on the device: no traffic
+SHARED = Pace(streams=False)  # many devices share a few connections, and none keeps one
 
 CONNECTIONS = 32
+FRESH = 1.0
+"""The connections of a client, and the seconds for which its devices share one read of a tally."""
 
 
 class JoinOptions(TypedDict, total=False):
@@ -219,10 +213,9 @@ class _Member:
 
     def _note(self, error: BaseException) -> None:
         """Keep why the first join has not worked."""
-        is_known = isinstance(error, DevoteError)
         self._joining.offline(error)
-        name = type(error).__name__
-        self._joining.sync = str(error) if is_known else f"Joining failed ({name})."
+        failed = f"Joining failed ({type(error).__name__})."
+        self._joining.sync = str(error) if isinstance(error, DevoteError) else failed
 
     def _on_message(self) -> None:
         with suppress(RuntimeError):  # the loop has ended: the message is kept for the next start

@@ -7,7 +7,7 @@ record, and returns a ``Change``: what to store, in one transaction, and whether
 something to send once it is stored. A step that changes nothing returns None; one that refuses
 raises before it has changed anything. Whoever drives the steps (``core``) saves the change before
 anything leaves the device or is returned to the app. If it cannot be saved, the record is thrown
-away and loaded again. ``to_post`` and ``next_moment`` say what to send now and when to look again.
+away and loaded again. ``to_post`` and ``next_in`` say what to send now and when to look again.
 
     choose -> (wake) -> reward, close_question or expire -> settle
 
@@ -491,26 +491,21 @@ def settle(record: Record, envelope: Envelope, outcome: Outcome) -> Change:
     return Change(outbox=_replace(record, [entry]))
 
 
-def next_moment(record: Record, now: float) -> float | None:
-    """When a question closes or an answer leaves next.
-
-    The same moments whether the question has had its reward or not.
-    """
-    return _next([record.closes, *_leaving(record)], now)
-
-
 def leaves_in(record: Record, now: float) -> float | None:
     """Seconds until the next answer leaves, whether it is made already or not."""
-    moment = _next(_leaving(record), now)
-    return None if moment is None else moment - now
+    moments = [record.reply_at, *(entry.leaves_at for entry in record.outbox.values())]
+    return min((at - now for at in moments if at is not None and at > now), default=None)
 
 
-def _next(moments: Iterable[float | None], now: float) -> float | None:
-    return min((at for at in moments if at is not None and at > now), default=None)
+def next_in(record: Record, now: float) -> float | None:
+    """Seconds until a question closes or an answer leaves.
 
-
-def _leaving(record: Record) -> list[float | None]:
-    return [record.reply_at, *(entry.leaves_at for entry in record.outbox.values())]
+    The same whether the question has had its reward or not.
+    """
+    leaves, closes = leaves_in(record, now), record.closes
+    if closes is None or closes <= now:
+        return leaves
+    return closes - now if leaves is None else min(closes - now, leaves)
 
 
 def _is_held(entry: Entry, now: float) -> bool:

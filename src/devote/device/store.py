@@ -105,14 +105,14 @@ class Store:
         return self.database.path
 
     @property
-    def has_joined(self) -> bool:
-        """Whether the device takes part in an experiment."""
-        return self._rows("SELECT 1 FROM device WHERE spec IS NOT NULL") != []
-
-    @property
     def is_bound(self) -> bool:
         """Whether the key is meant for one board and specification."""
         return self._rows("SELECT 1 FROM device WHERE board IS NOT NULL") != []
+
+    @property
+    def has_joined(self) -> bool:
+        """Whether the device takes part in an experiment."""
+        return self._rows("SELECT 1 FROM device WHERE spec IS NOT NULL") != []
 
     def identity(self, experiment: str, key: Identity | None = None) -> Identity:
         """The device's key in the experiment of this name.

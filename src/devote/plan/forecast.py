@@ -336,7 +336,7 @@ def run_within(
     runs = min(trials, int(pulls / first.samples_until_all_know))
     if first.status == "unfinished" or runs < 2:
         return [first]
-    return [first, *run_chunk(scenario, range(1, runs), seed, record=record, threads=None)[0]]
+    return [first, *run_chunk(scenario, range(1, runs), seed, record=record, threads=None)]
 
 
 def _wrong(winner: NDArray[Any], means: Any, epsilon: float) -> int:

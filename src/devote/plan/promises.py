@@ -92,7 +92,7 @@ class FailureBounds:
 
 
 def failure_bounds(scenario: Scenario) -> FailureBounds:
-    """What can be said of a wrong answer in a scenario.
+    """The bounds on a wrong answer in a scenario.
 
     >>> from devote.problems import PROBLEMS
     >>> from devote.protocol import ExperimentSpec
@@ -108,7 +108,7 @@ def measured_answer(scenario: Scenario, runs: Sequence[Trial]) -> Promise:
     """How often runs were right, with an exact 95 % interval for the rest.
 
     Where every arm is good enough only the best counts, else there would be nothing to measure.
-    A stall leaves a set of arms: its first one is judged, and whether it holds a good one is said.
+    A stall leaves a set of arms: its first one is judged, and how many sets hold a good one.
     """
     spec, problem = scenario.spec, scenario.problem
     values = problem.values(scenario.n_players, 0)

@@ -146,7 +146,7 @@ def check_question(question: Question) -> None:
             f"{gap:.3g} apart.\nUse an epsilon below {gap:.3g}, such as {two_digits(gap / 4.0):g}; "
             "or means that differ more."
         )
-    question = replace(question, broken="")  # what breaks the proofs is said of each scheme
+    question = replace(question, broken="")  # each row names what breaks the proofs
     if not _all_refuse(question):
         return
     if wish.liars and not _all_refuse(question.ask("liars", 0)):

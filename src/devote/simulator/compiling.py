@@ -182,21 +182,11 @@ def compile_loop(
 
 
 def _in_plain_python(function: Function) -> Function:
-    """The same function; in Python records need a view of their own to have attributes.
-
-    Products of 64-bit words overflow, which is meant.
-    """
-
-    def view(value: Any) -> Any:
-        if isinstance(value, np.ndarray) and value.dtype.names:
-            return value.view(np.recarray)
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return type(value)(*map(view, value))
-        return value
+    """The same function, without warnings: products of 64-bit words overflow, which is meant."""
 
     def call(*args: Any) -> Any:
         with np.errstate(all="ignore"):
-            return function(*map(view, args))
+            return function(*args)
 
     return call
 

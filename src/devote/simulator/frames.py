@@ -83,6 +83,7 @@ def _frame(run: Run, events: list[Event]) -> Frame:
 
 
 def _asked(run: Run) -> tuple[bool, ...]:
+    """Which arms the one learner asks about."""
     scenario = run.scenario
     rows: Any = run.learners
     learner = State(*(buffer[0] for buffer in rows))

@@ -90,15 +90,15 @@ def room_for_messages(scenario: Scenario) -> int:
     return SPARE_MESSAGES + 4 * each
 
 
-def new_mail(places: int, room: int) -> Mail:
+def new_mail(places: int, room: int, new: Callable[..., Any] = np.zeros) -> Mail:
     """Empty buffers for the messages of a pass."""
     return Mail(
-        counts=np.zeros(places, dtype=np.int64),
-        times=np.zeros((places, room)),
-        slots=np.zeros((places, room), dtype=np.int32),
-        ends=np.zeros(places),
-        active=np.zeros(places, dtype=np.int64),
-        faults=np.zeros(places, dtype=np.int64),
+        counts=new(places, np.int64),
+        times=new((places, room), np.float64),
+        slots=new((places, room), np.int32),
+        ends=new(places, np.float64),
+        active=new(places, np.int64),
+        faults=new(places, np.int64),
     )
 
 
@@ -139,11 +139,11 @@ class PassesRun:
     def __init__(self, plan: PassesPlan, seed: int, trial: int, pool: ThreadPoolExecutor) -> None:
         self.plan, self.pool = plan, pool
         k = plan.scenario.spec.n_arms
-        self.trials = np.zeros(1, dtype=TRIAL)
+        self.trials = np.zeros(1, dtype=TRIAL).view(np.recarray)
         self.tally = np.zeros(k + 2, dtype=np.int64)
         self.shared = np.ones(k, dtype=np.int8)
         self.needs = np.zeros(k + 2, dtype=np.int64)
-        self.players = np.zeros((plan.scenario.n_players, 2), dtype=PLAYER)
+        self.players = np.zeros((plan.scenario.n_players, 2), dtype=PLAYER).view(np.recarray)
         self.rows = new_rows(plan.scenario, plan.scenario.n_players)
         plan.begin(self.trials, np.uint64(trial_key(seed, trial)), k)
 

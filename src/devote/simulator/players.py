@@ -15,6 +15,7 @@ from devote.protocol import ExperimentSpec, Message, Player
 from devote.protocol.messages import kind_of
 from devote.simulator.optimality import judge_answer
 from devote.simulator.reference import reference_of, separate_players
+from devote.simulator.rule_check import check_first
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import Triple, stream, triples
 from devote.simulator.trial import NEVER, Event, Point, Record, Trial, checkpoints
@@ -43,7 +44,9 @@ def run_players(
     >>> run_players(spec, toy, 6).winners
     (0,)
     """
-    run = _Run(Scenario(spec, problem, n_players, horizon), record)
+    scenario = Scenario(spec, problem, n_players, horizon)
+    check_first(scenario.algorithm, must_vote=horizon is None)
+    run = _Run(scenario, record)
     run.play(uniforms if uniforms is not None else triples(seed, trial), seed, trial)
     return run.outcome(trace)
 

@@ -17,11 +17,11 @@ WIDTH = 79
 
 
 @contextmanager
-def progress_line(asked: Progress | bool | None) -> Iterator[Progress]:
-    """What is to be called: the function given, or for True a line on stderr in a terminal."""
-    if callable(asked):
-        yield asked
-    elif not asked or not sys.stderr.isatty():
+def progress_line(wanted: Progress | bool | None) -> Iterator[Progress]:
+    """The function to report progress to: the one given, or for True a line in the terminal."""
+    if callable(wanted):
+        yield wanted
+    elif not wanted or not sys.stderr.isatty():
         yield lambda done, total, label: None
     else:
         line = _Line()

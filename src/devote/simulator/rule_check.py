@@ -14,10 +14,8 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from random import Random
-from types import FrameType, FunctionType, ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
-
-import numpy as np
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
@@ -33,7 +31,6 @@ from devote.rules import (
     start,
 )
 from devote.rules.registry import ALGORITHMS, AlgorithmError
-from devote.simulator.players import run_players
 from devote.simulator.scenario import PATIENCE, Scenario
 
 SIZES, SEEDS = (2, 3, 6), 4
@@ -71,20 +68,24 @@ def check_algorithm(algorithm: Algorithm | str, *, compiled: bool = True) -> Non
         check_compiled(found)
 
 
-_passed: set[tuple[object, object]] = set()
-"""The code of the rules that have passed."""
+_passed: set[tuple[object, object, bool]] = set()
+"""The code of the rules that have passed, and whether they must vote."""
 
 
-def check_first(algorithm: Algorithm) -> None:
-    """Play some hundred pulls on watched buffers: compiled code checks neither index nor count.
+def check_first(algorithm: Algorithm, *, must_vote: bool) -> None:
+    """Play some pulls on watched buffers before a rule runs: compiled code checks no index.
 
-    Rules of this package are left out, and so is code that has passed before.
+    A rule that keeps all arms where one always pays and the others never do would run for ever
+    without a horizon: it ``must_vote``. Rules of this package are left out, and so is code that has
+    passed before.
     """
-    code = algorithm.choose.__code__, algorithm.observe.__code__
+    code = algorithm.choose.__code__, algorithm.observe.__code__, must_vote
     if algorithm.observe.__module__.startswith("devote.") or code in _passed:
         return
     for n_arms in (2, 5):
         check_play(algorithm, n_arms, Random(n_arms))
+    if must_vote:
+        check_votes(algorithm)
     _passed.add(code)
 
 
@@ -96,6 +97,11 @@ class Broken(Exception):
         self.what, self.remedy = what, remedy
 
 
+def _by_devote() -> bool:
+    """Whether the assignment to a watched buffer that is under way stands in this package."""
+    return str(sys._getframe(2).f_globals.get("__name__")).startswith("devote.")
+
+
 class Watched(list[Any]):
     """One buffer of a state."""
 
@@ -103,7 +109,6 @@ class Watched(list[Any]):
         super().__init__(values)
         self.name = name
         self.whole = name not in ("sums", "floats")
-        self.trail: list[tuple[str, int]] = []
 
     def _check(self, verb: str, index: Any) -> None:
         if isinstance(index, bool) or not isinstance(index, int):
@@ -134,17 +139,12 @@ class Watched(list[Any]):
                 f"arm {index} is taken out, and it is the last one.",
                 "Keep at least one arm: the best so far.",
             )
-        if self.name == "ints" and index == COUNT:
-            self.trail = [(at.f_code.co_filename, at.f_lineno) for at in _callers()]
+        if self.name == "ints" and index == COUNT and not _by_devote():
+            raise Broken(
+                f"word {COUNT} of ints is written, and it is the number of remaining arms.",
+                "Use words from 1 on for your own, and take arms out with drop(state, arm).",
+            )
         super().__setitem__(index, value)
-
-
-def _callers() -> Iterator[FrameType]:
-    """Who writes, the innermost first."""
-    frame: FrameType | None = sys._getframe(2)
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 def watched_state(algorithm: Algorithm, n_arms: int) -> State:
@@ -232,6 +232,7 @@ def _reached(algorithm: Algorithm) -> Iterator[FunctionType]:
 
 
 def _check_powers(function: FunctionType) -> None:
+    """Refuse ``**`` in a function's bytecode."""
     for step in dis.get_instructions(function):
         if step.opname == "BINARY_OP" and step.argrepr in ("**", "**="):
             raise fault(
@@ -271,25 +272,17 @@ def check_play(algorithm: Algorithm, n_arms: int, rng: Random) -> None:
         else:
             _check_reported(algorithm, n_out, list(out), alive, alive_arms(state))
         if state.ints[COUNT] != len(alive_arms(state)):
-            raise AlgorithmFault(
-                *_who_wrote(algorithm, state),
+            raise fault(
+                algorithm.observe,
                 f"word 0 of ints is {state.ints[COUNT]}, but {len(alive_arms(state))} arms remain.",
-                "Use words from 1 on for your own, and take arms out with drop(state, arm).",
+                "Take arms out with drop(state, arm).",
             )
-
-
-def _who_wrote(algorithm: Algorithm, state: Any) -> tuple[str, int]:
-    """The line of the rule's file that last wrote word 0 of ``ints``."""
-    codes = algorithm.observe.__code__, algorithm.choose.__code__
-    for file, line in state.ints.trail:
-        if file in {code.co_filename for code in codes}:
-            return file, line
-    return codes[0].co_filename, codes[0].co_firstlineno
 
 
 def _check_reported(
     algorithm: Algorithm, n_out: Any, out: list[int], alive: Any, left: Any
 ) -> None:
+    """Whether ``observe`` wrote to ``out`` the arms that it took out, and returned how many."""
     gone = alive - left
     written = out[:n_out] if isinstance(n_out, int) and 0 <= n_out <= len(out) else None
     if written is None or len(written) != len(set(written)) or set(written) != gone:
@@ -358,6 +351,8 @@ def alive_arms(state: State) -> set[int]:
 
 def check_arrays(algorithm: Algorithm, sizes: tuple[int, ...]) -> None:
     """Lists and arrays give the same trajectories, and so do two runs on lists."""
+    import numpy as np
+
     for n_arms in sizes:
         lists = algorithm.new_state(n_arms)
         first = _trajectory(algorithm, lists, [0] * n_arms)
@@ -388,6 +383,7 @@ def check_arrays(algorithm: Algorithm, sizes: tuple[int, ...]) -> None:
 
 
 def _trajectory(algorithm: Algorithm, state: State, out: Any) -> list[tuple[int, list[int]]]:
+    """At each pull the arm that was played, and the arms that were dropped."""
     n_arms = len(state.alive)
     rule = algorithm.rule(n_arms=n_arms, epsilon=EPSILON, eta=ETA)
     rng = Random(n_arms)
@@ -404,6 +400,8 @@ def _trajectory(algorithm: Algorithm, state: State, out: Any) -> list[tuple[int,
 
 def check_compiled(algorithm: Algorithm) -> None:
     """The engine compiles it, and gives what player objects give."""
+    from devote.simulator.players import run_players
+
     before = ALGORITHMS.get(algorithm.name)
     ALGORITHMS[algorithm.name] = algorithm
     try:
@@ -425,8 +423,8 @@ def check_compiled(algorithm: Algorithm) -> None:
     if fast != slow:
         raise fault(
             algorithm.observe,
-            f"compiled, it made {fast.samples:,} pulls and {fast.broadcasts} votes where Python "
-            f"makes {slow.samples:,} and {slow.broadcasts}.",
+            f"compiled, it made {fast.samples_until_all_know:,} pulls and {fast.broadcasts} votes "
+            f"where Python makes {slow.samples_until_all_know:,} and {slow.broadcasts}.",
             "Do not rely on integers above 2**31, on negative indices or on division by zero.",
         )
 

@@ -21,13 +21,6 @@ Median Elimination, the most patient rule here, makes fewer than 10,000 (K arms,
 them, delta down to 5e-5), all others a hundred times fewer.
 """
 
-
-QUIET = 1_000_000
-"""Pulls without a message after which a rule from outside is asked whether it ever votes."""
-
-_asked: set[object] = set()
-"""The rules that were asked, and do."""
-
 ENGINES = ("auto", "event", "passes", "cuda")
 """``event``: one pull after another. ``passes``: each player alone between decisions, on a clock
 of its own; the same law, other numbers. ``cuda``: passes on a GPU, many trials at once; what
@@ -113,8 +106,6 @@ class Scenario:
         """Refuse to go on with a trial without a horizon that has run past the default limit."""
         if self.horizon is not None:
             return
-        if samples >= QUIET and not broadcasts:
-            self._check_votes()
         each = PATIENCE * self.spec.n_arms / self.rule.epsilon**2
         # Nobody is rarer than one of N at best, so weights are looked at for long trials only.
         if samples < each * self.n_players:
@@ -122,22 +113,12 @@ class Scenario:
         rarest = min(filter(None, self.problem.activity.weights(self.n_players)))
         if samples < each / rarest:
             return
-        said = "nobody has sent a message" if not broadcasts else f"{broadcasts:,} messages later"
         raise NeverEnds(
-            f"A trial of {self.label} has made {samples:,} pulls, {said}, and has not ended.\n"
+            f"A trial of {self.label} has made {samples:,} pulls and sent {broadcasts:,} messages, "
+            "and has not ended.\n"
             f"Check the rule with devote.check_algorithm({self.spec.algorithm!r}), or give a "
             "horizon: trials that reach it are kept as unfinished."
         )
-
-    def _check_votes(self) -> None:
-        """A rule that keeps all arms where one always pays and the others never do has no end."""
-        rule = self.algorithm.observe
-        if rule in _asked or rule.__module__.startswith("devote."):
-            return
-        from devote.simulator.rule_check import check_votes
-
-        check_votes(self.algorithm)
-        _asked.add(rule)
 
     def optimal(self, t: int) -> frozenset[int]:
         """The arms that are epsilon-optimal at time t."""

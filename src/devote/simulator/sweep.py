@@ -8,6 +8,7 @@ chunk of its own, and its time decides on the size of the next ones.
 """
 
 import pickle
+import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import ExitStack, closing, nullcontext
@@ -28,7 +29,7 @@ from devote.simulator.progress import Progress, progress_line
 from devote.simulator.results import Result, Results
 from devote.simulator.results_file import Numbers, ResultsFile, join_blocks
 from devote.simulator.scenario import Scenario
-from devote.simulator.trials import run_chunk
+from devote.simulator.trials import compile_loop, run_chunk
 
 CHUNK_SECONDS = 0.4
 """What a chunk should take: far more than handing it out costs, and little to lose by a kill."""
@@ -56,8 +57,8 @@ def simulate(
 
     ``problem`` is a ``Problem``, the name of one or a table of its fields, as for ``grid``.
     ``horizon`` is the most pulls of a trial; what reaches it is ``unfinished``. Without one, a
-    trial that goes on past every known rule's need raises ``NeverEnds``, and a rule of your own
-    that has not voted after a million pulls is checked, see ``check_algorithm``. ``engine`` is
+    rule of your own that never votes is refused, and a trial that goes on past every known rule's
+    need raises ``NeverEnds``. ``engine`` is
     ``auto``, ``event``, ``passes`` or ``cuda``; ``result.engine`` says which ran. ``record`` keeps
     curves over time, pulls per arm and pulls per player; ``trace`` keeps every event; both need
     ``event``, which ``auto`` then takes. The rest is as in ``run_sweep``.
@@ -229,7 +230,7 @@ def _run_here(
         while trials:
             size = _chunk_size(seconds)
             some, trials = trials[:size], trials[size:]
-            block, seconds = run_chunk(cells[i], some, *how, threads=None)
+            block, seconds = run_timed(cells[i], some, *how, threads=None)
             yield i, some, block
 
 
@@ -245,7 +246,7 @@ def _run_on(
     ended: SimpleQueue[Future[Any]] = SimpleQueue()
 
     def submit(i: int, trials: list[int]) -> None:
-        call = pickle.dumps((run_chunk, (cells[i], trials, *how)))
+        call = pickle.dumps((run_timed, (cells[i], trials, *how)))
         future = executor.submit(call_with_rules, where, call)
         running[future] = i, trials
         future.add_done_callback(ended.put)
@@ -264,6 +265,22 @@ def _run_on(
     finally:
         for future in running:
             future.cancel()
+
+
+def run_timed(
+    scenario: Scenario,
+    trials: list[int],
+    seed: int,
+    trace: bool,
+    record: bool,
+    threads: int | None = 1,
+) -> tuple[Block, float]:
+    """Run a chunk; returns it, and the seconds that each trial took."""
+    if len(trials) == 1:  # It may be the first: the next chunks compile nothing.
+        compile_loop(scenario)
+    begin = time.perf_counter()
+    block = run_chunk(scenario, trials, seed, trace, record, threads)
+    return block, (time.perf_counter() - begin) / len(trials)
 
 
 def _chunk_size(seconds: float) -> int:

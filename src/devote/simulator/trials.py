@@ -1,9 +1,9 @@
 """Trials of one scenario, one after another, at the speed of compiled code."""
 
-import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 from devote.problems import Problem
 from devote.simulator.block import Block
@@ -33,9 +33,7 @@ def run_trial(
     ``threads``, all cores by default, share the players of a large trial in passes; the result
     is the same for any number.
     """
-    block, _ = run_chunk(scenario, [trial], seed, trace, record, threads)
-    [one] = block
-    assert isinstance(one, Trial)
+    [one] = run_chunk(scenario, [trial], seed, trace, record, threads)
     return one
 
 
@@ -46,82 +44,43 @@ def run_chunk(
     trace: bool = False,
     record: bool = False,
     threads: int | None = 1,
-) -> tuple[Block, float]:
-    """Run some trials, at least one; returns them, and the seconds that the quickest took."""
-    begin = time.perf_counter()
+) -> Block:
+    """Run some trials, at least one, as ``run_trial`` runs each."""
     if trace or record:
         scenario = scenario.in_order()
-    check_first(scenario.algorithm)
+    check_first(scenario.algorithm, must_vote=scenario.horizon is None)
     if scenario.runs_on == "cuda":
         from devote.simulator.gpu import run_on_device
 
-        block = Block.join([block for _, block in run_on_device(scenario, seed, trials)])
-        return block, (time.perf_counter() - begin) / len(trials)
+        return Block.join([block for _, block in run_on_device(scenario, seed, trials)])
     check_room(scenario)
     if scenario.runs_on == "players":
-        slow = [_by_players(scenario, seed, trial, trace, record) for trial in trials]
-        block = Block.from_trials(slow, scenario.spec.n_arms, scenario.n_players)
-        return block, (time.perf_counter() - begin) / len(trials)
+        given = scenario.spec, scenario.problem, scenario.n_players
+        how: dict[str, Any] = {"horizon": scenario.horizon, "trace": trace, "record": record}
+        slow = [run_players(*given, seed=seed, trial=trial, **how) for trial in trials]
+        return Block.from_trials(slow, scenario.spec.n_arms, scenario.n_players)
     if scenario.runs_on == "passes":
-        return _in_passes(scenario, trials, seed, worker_count(threads))
+        passes = PassesPlan(scenario, worker_count(threads))
+        return block_of(scenario, [passes.run(seed, trial) for trial in trials])
     plan = Plan(scenario)
-    quickest = float("inf")
     ends: list[End] = []
-    traces: list[tuple[Event, ...]] = []
-    records: list[Record] = []
+    traces: list[tuple[Event, ...] | None] = []
+    records: list[Record | None] = []
     for trial in trials:
-        begin = time.perf_counter()
         run = Run(scenario, seed=seed, trial=trial, tracing=trace, counting=record, plan=plan)
-        if record:
-            records.append(_play_recorded(run))
-        else:
-            _play(run)
+        records.append(_play(run, record))
+        traces.append(tuple(run.events) if trace else None)
         ends.append(run.end())
-        traces.append(tuple(run.events))
-        quickest = min(quickest, time.perf_counter() - begin)
-    block = block_of(scenario, ends)
-    if trace:
-        block = replace(block, traces=tuple(traces))
-    if record:
-        block = replace(block, records=tuple(records))
-    return block, quickest
+    return replace(block_of(scenario, ends), traces=tuple(traces), records=tuple(records))
 
 
-def _in_passes(
-    scenario: Scenario, trials: Sequence[int], seed: int, threads: int
-) -> tuple[Block, float]:
-    plan = PassesPlan(scenario, threads)
-    quickest = float("inf")
-    ends: list[End] = []
-    for trial in trials:
-        begin = time.perf_counter()
-        ends.append(plan.run(seed, trial))
-        quickest = min(quickest, time.perf_counter() - begin)
-    return block_of(scenario, ends), quickest
-
-
-def _by_players(scenario: Scenario, seed: int, trial: int, trace: bool, record: bool) -> Trial:
-    return run_players(
-        scenario.spec,
-        scenario.problem,
-        scenario.n_players,
-        seed=seed,
-        trial=trial,
-        horizon=scenario.horizon,
-        trace=trace,
-        record=record,
-    )
-
-
-def _play(run: Run) -> None:
-    """Run to the end."""
-    while not run.over:
-        run.advance()
-        run.scenario.check_goes_on(run.samples, int(run.group["broadcasts"]))
-
-
-def _play_recorded(run: Run) -> Record:
-    """Run to the end, looking at it at the checkpoints and at the end."""
+def _play(run: Run, record: bool) -> Record | None:
+    """Run to the end; for a record, looking at it at the checkpoints and at the end."""
+    if not record:
+        while not run.over:
+            run.advance()
+            run.scenario.check_goes_on(run.samples, int(run.group["broadcasts"]))
+        return None
     points: list[Point] = []
     for stop in checkpoints():
         while run.samples < stop and not run.over:
@@ -136,13 +95,16 @@ def _play_recorded(run: Run) -> Record:
 
 
 def compile_loop(scenario: Scenario) -> None:
-    """Compile what runs a scenario, or load it from numba's cache, by a pull or a pass of a few."""
+    """Compile what runs a scenario, or load it from numba's cache: by a pull or a pass of a few.
+
+    Whoever measures times calls it first.
+    """
     check_room(scenario)
     if scenario.runs_on not in ("event", "passes"):
         return
     spec = scenario.spec
     few = min(scenario.n_players, spec.scheme.fewest_players(spec))
-    toy = Scenario(spec, Problem("compile", scenario.problem.means), few, 1)
+    toy = Scenario(spec, Problem("compile", scenario.problem.means), few, horizon=1)
     if scenario.runs_on == "event":
         Run(toy).advance(1)
         return

@@ -161,7 +161,7 @@ def judged(name: str, cases: Iterable[Case], **numbers: float) -> Row:
     """
     texts = {"across": "case", "along": "number of players", "note": "", "uncounted": ""}
     texts |= sentences()[name] | {"name": name}
-    said: dict[str, Any] = {
+    filled: dict[str, Any] = {
         key: text.format(**numbers) if isinstance(text, str) else text
         for key, text in texts.items()
     }
@@ -171,15 +171,15 @@ def judged(name: str, cases: Iterable[Case], **numbers: float) -> Row:
     meant = readings.pop("")
     forms = RADIUS_FORMS if any(case.form for case in meant) else ()
     return {
-        **{key: said[key] for key in ("name", "quote", "where")},
+        **{key: filled[key] for key in ("name", "quote", "where")},
         "verdict": verdict(meant),
-        "depends_on": list(depends_on(meant, across=said["across"], along=said["along"])),
+        "depends_on": list(depends_on(meant, across=filled["across"], along=filled["along"])),
         "by_form": {form: verdict(with_form(meant, form)) for form in forms},
         "otherwise": {reading: verdict(some) for reading, some in readings.items()},
-        "over_players": said.get("over_players", True),
+        "over_players": filled.get("over_players", True),
         "missing_n_players": [],
-        **{key: said[key] for key in ("uncounted", "measured", "asked")},
+        **{key: filled[key] for key in ("uncounted", "measured", "asked")},
         "confidence": CONFIDENCE,
         "cases": [case.to_dict() for some in (meant, *readings.values()) for case in some],
-        "note": said["note"],
+        "note": filled["note"],
     }

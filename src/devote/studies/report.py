@@ -57,9 +57,9 @@ def as_markdown(document: Row) -> str:
         f"up to date in `docs/`. {sum(document['verdicts'].values())} sentences: {counts}.",
         f"Numbers are means with their {100 * CONFIDENCE:g} % intervals, at the places where they "
         "are lowest and highest. A sentence *holds* if every interval lies within what it asks "
-        "for, *does not hold* if every interval lies outside, and else *depends*; what on is said. "
-        "The verdict is that of the reading the authors meant; where another reading gives another "
-        "verdict, that one follows. `claims.json` has every number.",
+        "for, *does not hold* if every interval lies outside, and else *depends*; what on is "
+        "named. The verdict is that of the reading the authors meant; where another reading gives "
+        "another verdict, that one follows. `claims.json` has every number.",
         "`active` and `union` are two valid forms of SER3's radius; the paper prints none. A "
         f"sentence about SER3 is judged with both. Of these {about} sentences, {held}. Figures "
         f"are drawn with `{FORM}`, with which more hold over the paper's range. Elsewhere in this "

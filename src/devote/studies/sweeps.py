@@ -247,12 +247,12 @@ def draw_eta(sweep: EtaSweep, out: str | Path) -> list[Path]:
     Saved as SVG, PDF and PNG, whichever of them ``out`` names.
     """
     with style.house_style():
-        figure, (named, heard, cost) = style.panels(3, size=(11.0, 3.9), right=0.925, between=0.66)
+        figure, (named, voters, cost) = style.panels(3, size=(11.0, 3.9), right=0.925, between=0.66)
         figure.subplots_adjust(left=0.06, top=0.915)
         _success(named, sweep)
-        _lines(heard, sweep, "voters", top=1.04)
-        heard.set_ylabel("share of players")
-        heard.set_title("… and makes more players vote")
+        _lines(voters, sweep, "voters", top=1.04)
+        voters.set_ylabel("share of players")
+        voters.set_title("… and makes more players vote")
         most = max(point["samples_per_player"] for point in sweep.points)
         _lines(cost, sweep, "samples_per_player", top=1.04 * most)
         cost.set_ylabel("samples per player")

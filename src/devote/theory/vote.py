@@ -77,7 +77,7 @@ def stall_possible(n_players: int, quorum: int) -> bool:
 def split_possible(n_players: int, quorum: int, n_arms: int, liars: int = 0) -> bool:
     """Whether votes that cross can take back a decision, ``K M <= N (K - 1) + liars``.
 
-    While some arm has fewer than M votes, whoever has heard a part of the votes has thrown out
+    While some arm has fewer than M votes, whoever has read a part of the votes has thrown out
     only arms that all votes throw out. So a decision falls only if every arm gets M votes, K M in
     all. An honest player never votes against the last arm that its own view leaves it, so it casts
     at most K - 1 until then; each of the ``liars`` among the N casts K.
