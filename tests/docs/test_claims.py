@@ -25,24 +25,13 @@ def test_sentences_are_counted_and_judged_as_their_authors_meant_them():
     out = {name for name, claim in CLAIMS.items() if claim["uncounted"]}
     assert out == {"mean-gap-positive", "mean-gap-switch", "theorem-1-failure-of-a-jury"}
     assert sum(DOCUMENT["verdicts"].values()) == len(CLAIMS) - len(out)
-    for name, reading in (
-        ("0-privacy-messages", "a broadcast counted as one message"),
-        ("decentralized-uneven", "with 32 players too"),
-    ):
+    for name in ("0-privacy-messages", "decentralized-uneven"):  # which can be read otherwise
         assert CLAIMS[name]["verdict"] == "holds"
-        assert CLAIMS[name]["otherwise"][reading] != "holds"
+        assert "holds" not in CLAIMS[name]["otherwise"].values()
     row = CLAIMS["best-arm-of-the-frequent"]  # section 6: they win where they are 28 or more
     assert row["depends_on"] == ["number of frequent players"]
     for case in row["cases"]:
         assert [e["outcome"] for e in case["estimates"]] == [False] * 3 + [True] * 4
-
-
-def test_no_interval_lies_where_a_count_or_a_ratio_cannot():
-    """Only the gain per doubling is a change, which may be negative."""
-    for name, claim in CLAIMS.items():
-        if name != "1-privacy-ugapec-gain-grows":
-            for case in claim["cases"]:
-                assert all(e["interval"][0] >= 0 for e in case["estimates"]), name
 
 
 def test_a_sentence_on_which_the_forms_of_the_radius_disagree_depends():

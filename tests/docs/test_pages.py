@@ -35,6 +35,8 @@ EXAMPLES = {
     "your_own_clicks": (["<Log of 5,000 events, 3 arms>", "answers {'blue'}"], ["clicks.csv"]),
     "a_sweep": (["kept: 6 runs", "64 players, eta 0.9"], ["sweep.png", "sweep.csv"]),
 }
+ARCHITECTURE = text_of(DOCS / "architecture.md")
+WALKS = re.findall(r"^\d+\. `([^`]+)`: (.*)$", ARCHITECTURE, re.MULTILINE)
 each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 
 
@@ -106,3 +108,17 @@ def test_a_script_runs(name, tmp_path):
     words, files = EXAMPLES[name]
     assert all(word in ran.stdout for word in words), ran.stdout
     assert all((tmp_path / file).stat().st_size > 100 for file in files)
+
+
+@pytest.mark.parametrize(("place", "words"), WALKS)
+def test_a_step_of_a_walk_of_the_architecture_is_where_it_says(place, words):
+    path = ROOT / "src/devote" / place
+    files = path.rglob("*.py") if path.is_dir() else [path]
+    source = "\n".join(text_of(file) for file in files)
+    for name in re.findall(r"`([A-Za-z_]+)`", words):
+        assert re.search(rf"\b(def|class) {name}\b", source), name
+
+
+def test_the_picture_of_the_layers_has_every_package_and_no_other():
+    picture = set(re.findall(r"\b([a-z]+)/", ARCHITECTURE.split("```")[1]))
+    assert picture == {path.parent.name for path in (ROOT / "src/devote").glob("*/__init__.py")}

@@ -10,12 +10,11 @@ from tests.docs.markdown import DOCS, ROOT, blocks_of, words_of
 
 MODULES = {"pillow": "PIL", "nats-py": "nats", "prometheus-client": "prometheus_client"}
 BLOCKER = """\
-import importlib.abc, sys
-class Blocker(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {blocked!r}:
-            raise ModuleNotFoundError(f"{{name}} is in no extra of this page", name=name)
-sys.meta_path.insert(0, Blocker())
+from importlib.machinery import PathFinder
+find = PathFinder.find_spec
+def find_spec(name, path=None, target=None):
+    return None if name.partition(".")[0] in {blocked!r} else find(name, path, target)
+PathFinder.find_spec = find_spec
 """
 
 
