@@ -1,4 +1,4 @@
-"""Which extra brings a package that is missing, said where somebody asks for what needs it."""
+"""Which extra brings a package that is missing."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ class MissingExtra(DevoteError, ModuleNotFoundError):
 
 
 def missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
-    """What to say of a failed import, None if no extra brings the package.
+    """The error for a failed import, None if no extra brings the package.
 
     >>> print(missing_extra(ModuleNotFoundError(name="numba")))
     This needs numba, which is not installed.
@@ -55,7 +55,7 @@ def naming_extras() -> Iterator[None]:
     except MissingExtra:
         raise
     except ModuleNotFoundError as error:
-        told = missing_extra(error)
-        if told is None:
+        missing = missing_extra(error)
+        if missing is None:
             raise
-        raise told from None
+        raise missing from None

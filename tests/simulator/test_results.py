@@ -16,7 +16,10 @@ from devote.protocol import ExperimentSpec
 from devote.simulator import (
     NeverEnds,
     ResultError,
+    Results,
     Scenario,
+    compare,
+    grid,
     run_sweep,
     run_trial,
     simulate,
@@ -210,6 +213,59 @@ def test_every_picture_is_drawn_into_axes(result, results, tmp_path):
     for wrong in (lambda: result.plot("votes"), lambda: results.plot("votes")):
         with pytest.raises(ResultError, match=r"'votes'\.\nUse one of: "):
             wrong()
+
+
+VARYING = {
+    "eta": {"eta": [0.5, 0.9]},
+    "delta": {"delta": [0.05, 0.2]},
+    "epsilon": {"epsilon": [0.4, 0.5]},
+    "parameters": {"scheme": [{"quorum": 3}, {"quorum": 4}]},
+    "options": {"options": [{}, {"radius": "active"}]},
+    "activity": {"activity": ["uniform", "zipf:1.1"]},
+    "horizon": {"horizon": [40, 50]},
+}
+
+
+@pytest.mark.parametrize("name", VARYING)
+def test_tables_labels_and_pictures_show_whatever_varies(name):
+    given = {"epsilon": 0.5, "scheme": {"quorum": 3}} | VARYING[name]
+    found = run_sweep(grid(problem=TOY, n_players=8, **given), trials=2, workers=1)
+    assert len({one.scenario.label for one in found}) == 2
+    head, *lines = repr(found).splitlines()
+    assert head.split()[0] == name
+    assert len({line.split("  ")[0] for line in lines}) == 2
+    with pytest.raises(ResultError, match=rf"differ in {name} would be drawn as one point\.\nName"):
+        found.plot("broadcasts")
+    axes = found.plot("broadcasts", by=["algorithm", name])
+    assert len(axes.get_legend().get_texts()) == 2
+    assert axes.get_legend().get_title().get_text() == f"algorithm, {name}"
+
+
+def test_problems_of_one_name_are_not_drawn_as_one_point():
+    problems = [{"means": [0.9, 0.1]}, {"means": [0.8, 0.1]}]
+    cells = grid(problem=problems, n_players=8, epsilon=0.5, scheme={"quorum": 3})
+    with pytest.raises(ResultError, match="differ in their problems would be drawn"):
+        run_sweep(cells, trials=2, workers=1).plot()
+
+
+def test_samples_are_those_to_the_decision_everywhere(result):
+    to_decision = result.samples.mean()
+    assert to_decision < result.samples_until_all_know.mean()
+    assert result.summary()["samples"].value == to_decision
+    assert compare(result, result).mean_first == to_decision
+    assert np.mean([row["samples"] for row in result.rows()]) == to_decision
+    [line] = Results([result]).plot().containers
+    assert line[0].get_ydata().tolist() == [to_decision]
+    assert f"{to_decision:,.0f} samples each" in repr(result)
+
+
+def test_samples_of_trials_without_a_decision_are_left_out():
+    cut = simulate(SPEC, TOY, 8, trials=3, horizon=20)
+    assert cut.status_counts()["unfinished"] == 3
+    assert [row["samples"] for row in cut.rows()] == [None] * 3
+    assert repr(cut).endswith("3 unfinished>")
+    assert "samples" not in {row.name for row in cut.summary().rows}
+    assert repr(Results([cut])).splitlines()[1].split()[2] == "-"
 
 
 def test_a_trial_that_goes_on_for_ever_is_ended_clearly(monkeypatch):

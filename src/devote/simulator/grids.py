@@ -51,6 +51,7 @@ def _axis(key: str, value: Any) -> Sequence[Any]:
 
 
 def _cell(values: dict[str, Any]) -> Scenario:
+    """One scenario, from a value for each key."""
     problem = as_problem(values.pop("problem"))
     activity = values.pop("activity", None)
     if activity is not None:

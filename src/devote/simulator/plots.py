@@ -59,6 +59,8 @@ def _samples(result: "Result", axes: "Axes") -> None:
 
 
 def _curve(name: str) -> Callable[["Result", "Axes"], None]:
+    """A function that draws a curve over time: its mean, and a band of most trials."""
+
     def draw(result: "Result", axes: "Axes") -> None:
         at, values = result.curve(name)
         low, high = np.percentile(values, BAND, axis=0)

@@ -139,11 +139,6 @@ def join_blocks(blocks: Sequence[tuple[Numbers, Block]]) -> tuple[Numbers, Block
     return unique, Block.join([block for _, block in blocks]).take(len(numbers) - 1 - last)
 
 
-def no_trials(scenario: Scenario) -> Block:
-    """The block without any trials."""
-    return Block.from_trials([], scenario.spec.n_arms, scenario.n_players)
-
-
 @dataclass
 class Contents:
     """What a file holds."""
@@ -175,13 +170,13 @@ class Contents:
         return found
 
     def take(self, values: dict[str, Any]) -> None:
-        """Take in a line after the first."""
+        """Take in a line after the first: a cell, or a block of one."""
         number = values.pop("cell")
-        if "scenario" not in values:
-            block = unpack(values.pop("trial"), np.int64), block_from_dict(values)
-            self.cells[number].blocks.append(block)
-        else:
+        if "scenario" in values:
             self.ask(**values)
+        else:
+            numbers = unpack(values.pop("trial"), np.int64)
+            self.cells[number].blocks.append((numbers, block_from_dict(values)))
 
     def ask(self, scenario: dict[str, Any], source: str, trials: int) -> tuple[int, bytes]:
         """Ask for trials: the number of their cell, and the line that says so if that is new."""
@@ -246,6 +241,7 @@ class ResultsFile:
             raise
 
     def _check_same(self, sources: dict[str, str], seed: int) -> None:
+        """Refuse a file of another seed, or of rules whose code has changed since."""
         found, why = self._contents, ""
         if found.seed != seed:
             why = f"its seed is {found.seed}, not {seed}"
@@ -319,7 +315,7 @@ def load_results(path: str | Path, *, partial: bool = False) -> Results:
     for cell in found.cells:
         with _rule_by_name(cell.scenario["spec"]):
             scenario = Scenario.from_dict(cell.scenario)
-        block = no_trials(scenario)
+        block = Block.from_trials([], scenario.spec.n_arms, scenario.n_players)
         if cell.blocks:
             numbers, block = join_blocks(cell.blocks)
             there += int((numbers < cell.trials).sum())

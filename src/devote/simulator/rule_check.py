@@ -232,6 +232,7 @@ def _reached(algorithm: Algorithm) -> Iterator[FunctionType]:
 
 
 def _check_powers(function: FunctionType) -> None:
+    """Refuse ``**`` in a function's bytecode."""
     for step in dis.get_instructions(function):
         if step.opname == "BINARY_OP" and step.argrepr in ("**", "**="):
             raise fault(
@@ -281,6 +282,7 @@ def check_play(algorithm: Algorithm, n_arms: int, rng: Random) -> None:
 def _check_reported(
     algorithm: Algorithm, n_out: Any, out: list[int], alive: Any, left: Any
 ) -> None:
+    """Whether ``observe`` wrote to ``out`` the arms that it took out, and returned how many."""
     gone = alive - left
     written = out[:n_out] if isinstance(n_out, int) and 0 <= n_out <= len(out) else None
     if written is None or len(written) != len(set(written)) or set(written) != gone:
@@ -381,6 +383,7 @@ def check_arrays(algorithm: Algorithm, sizes: tuple[int, ...]) -> None:
 
 
 def _trajectory(algorithm: Algorithm, state: State, out: Any) -> list[tuple[int, list[int]]]:
+    """At each pull the arm that was played, and the arms that were dropped."""
     n_arms = len(state.alive)
     rule = algorithm.rule(n_arms=n_arms, epsilon=EPSILON, eta=ETA)
     rng = Random(n_arms)
@@ -420,8 +423,8 @@ def check_compiled(algorithm: Algorithm) -> None:
     if fast != slow:
         raise fault(
             algorithm.observe,
-            f"compiled, it made {fast.samples:,} pulls and {fast.broadcasts} votes where Python "
-            f"makes {slow.samples:,} and {slow.broadcasts}.",
+            f"compiled, it made {fast.samples_until_all_know:,} pulls and {fast.broadcasts} votes "
+            f"where Python makes {slow.samples_until_all_know:,} and {slow.broadcasts}.",
             "Do not rely on integers above 2**31, on negative indices or on division by zero.",
         )
 

@@ -76,10 +76,10 @@ def run_chunk(
 
 def _play(run: Run, record: bool) -> Record | None:
     """Run to the end; for a record, looking at it at the checkpoints and at the end."""
-    while not record and not run.over:
-        run.advance()
-        run.scenario.check_goes_on(run.samples, int(run.group["broadcasts"]))
     if not record:
+        while not run.over:
+            run.advance()
+            run.scenario.check_goes_on(run.samples, int(run.group["broadcasts"]))
         return None
     points: list[Point] = []
     for stop in checkpoints():
