@@ -52,7 +52,7 @@ def test_text_is_never_markup_and_a_style_stands_beside_it(capsys):
         assert part in out
 
 
-def test_json_escapes_what_json_leaves_as_it_is(capsys):
+def test_json_has_no_control_characters(capsys):
     show_json({"name": HOSTILE})
     out = capsys.readouterr().out
     assert is_clean(out)

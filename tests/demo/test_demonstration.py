@@ -1,10 +1,16 @@
 """The demonstration and its parts: a crowd of devices, and the processes they live in."""
 
+import os
 import random
+import re
+import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 
+import httpx
 import pytest
 from tests.server.live import open_store, serving_in_thread
 
@@ -224,3 +230,20 @@ def test_blows_to_the_server_and_to_devices_change_nothing(tmp_path):
         server.stop()
     assert len(set(messages)) == len(messages)
     assert an_outcome(messages).tally.answer == (0,)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
+def test_nothing_of_a_demonstration_outlives_its_terminal(number, tmp_path):
+    env = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONUNBUFFERED": "1"}
+    words = [sys.executable, "-m", "devote", "demo", "--players", "30"]
+    with subprocess.Popen(words, env=env, stdout=subprocess.PIPE, text=True) as demo:
+        line = next(line for line in demo.stdout if "http://" in line)
+        address = re.search(r"http://[\d.:]+", line).group(0)
+        assert httpx.get(f"{address}/health").status_code == 200
+        demo.send_signal(number)
+        demo.communicate(timeout=60)
+    assert demo.returncode != 0
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{address}/health")
+    assert list(tmp_path.iterdir()) == []

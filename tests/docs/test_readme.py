@@ -79,7 +79,9 @@ def test_the_commands_it_names_exist():
     assert set(re.findall(r"`make ([a-z]+)`", README)) <= targets
     extras = tomllib.loads(text_of(ROOT / "pyproject.toml"))["project"]
     assert "pip install '.[all]'" in README
-    assert "all" in extras["optional-dependencies"]
+    for page in PAGES:
+        for named in re.findall(r"pip\s+install\s+'\.\[([a-z,]+)\]'", text_of(page)):
+            assert set(named.split(",")) <= set(extras["optional-dependencies"]), page.name
     assert extras["requires-python"] == ">=3.11"
     assert "Python 3.11 or later" in README
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from tests.schemes.first_to_finish import Finished, FirstFinish, FirstToFinish
+from examples.scheme.first_to_finish import Finished, FirstFinish, FirstToFinish
 
 from devote.protocol import About, ExperimentSpec, Message
 from devote.protocol.messages import ARM, message
@@ -18,6 +18,9 @@ class Boo:
 
 
 class Noise(FirstFinish):
+    def _refusal(self, message: Message) -> str | None:
+        return super()._refusal(message) if isinstance(message, Finished) else None
+
     def add(self, message: Message) -> bool:
         return isinstance(message, Finished) and super().add(message)
 

@@ -1,11 +1,11 @@
 """The page in headless Chromium, against a real server."""
 
 import pytest
+from examples.scheme.first_to_finish import Finished
 from playwright.sync_api import expect
 from tests.page.applause import Boo
 from tests.page.board_rows import ten_thousand
 from tests.page.watching import Voters
-from tests.schemes.first_to_finish import Finished
 from tests.server.live import identity
 from tests.server.process import ServerProcess
 

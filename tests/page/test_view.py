@@ -5,11 +5,11 @@ import random
 from dataclasses import asdict
 
 import pytest
+from examples.scheme.first_to_finish import Finished
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.page.applause import Boo
 from tests.page.board_rows import SPEC, claim, pick, reset, rows, ten_thousand, vote
-from tests.schemes.first_to_finish import Finished
 
 from devote.boards import store
 from devote.boards.board import Experiment

@@ -93,6 +93,16 @@ async def test_there_are_no_more_streams_than_allowed_and_one_that_leaves_makes_
         assert second.status_code == 200
 
 
+@served(network=True, streams=3)
+async def test_of_many_streams_that_open_at_once_no_more_are_let_in_either(server):
+    async def ask():
+        async with server.client.stream("GET", f"{URL}/stream") as response:
+            await asyncio.sleep(0.3)
+            return response.status_code
+
+    assert sorted(await asyncio.gather(*(ask() for _ in range(20)))) == [200] * 3 + [503] * 17
+
+
 @served(network=True)
 async def test_a_shutdown_ends_the_streams_and_soon(server):
     async with server.client.stream("GET", f"{URL}/stream") as response:

@@ -2,6 +2,7 @@
 
 import os
 import random
+import signal
 import sys
 import time
 from argparse import Namespace
@@ -77,7 +78,8 @@ def demo(given: Namespace) -> None:
         experiment = banner_experiment(scheme, players=given.players, arms=len(rates))
         story = demonstrate(experiment, means=rates, chaos=given.chaos, seed=given.seed)
     page = ""
-    with closing(story), Status("starting ...", console=console(quiet=given.json)) as status:
+    status = Status("starting ...", console=console(quiet=given.json))
+    with _interrupted_with_its_terminal(), closing(story), status:
         if not given.json:
             show(*_introduction(experiment))
         for item in story:
@@ -93,6 +95,19 @@ def demo(given: Namespace) -> None:
                 text = f"watch it at {page}" if item.kind == "open" else item.text
                 style = {"open": "bold", "chaos": "red"}.get(item.kind, "")
                 show(words((f"{item.seconds:5.1f} s  ", "dim"), (text, style)))
+
+
+@contextmanager
+def _interrupted_with_its_terminal() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP act as Ctrl-C does: no server and no devices outlive the command."""
+    named = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    numbers = [n for n in named if n is not None and signal.getsignal(n) is not signal.SIG_IGN]
+    before = [signal.signal(number, signal.default_int_handler) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _wait_for_enter(page: str) -> None:

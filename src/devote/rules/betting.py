@@ -75,6 +75,7 @@ def log_capital(epsilon: float, wins: float, losses: float, rounds: float, s: fl
             + losses * math.log1p(-g * (1.0 - s))
             + draws * math.log1p(g * s)
         )
+        # The sum is kept relative to its highest term: exp of that may be too large for a float.
         if term > highest:
             total = total * math.exp(highest - term) + 1.0
             highest = term

@@ -62,6 +62,7 @@ def observe(rule: Rule, state: State, arm: int, reward: float, out: Out) -> int:
     at the next pull, before the reward of that pull counts.
     """
     n_out = 0
+    # Play has gone back to the first arms although a later one was to be next.
     if arm < state.ints[NEXT] and state.ints[COUNT] > 1:
         n_out = judge(rule, state, state.pulls[arm], out)
     if not ends_round(state, arm, reward):

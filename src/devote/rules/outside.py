@@ -106,6 +106,7 @@ def settle(where: Iterable[Home]) -> None:
     """Make the subroutines of another process known in this one."""
     for home in where:
         before = _settled.get(home.module)
+        # Either this text is here already, or this process has imported the names by itself.
         if before == home.digest or (before is None and set(home.names) <= set(ALGORITHMS)):
             continue
         for known in home.names:

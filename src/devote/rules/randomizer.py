@@ -36,7 +36,7 @@ def truthful(privacy: float, n_arms: int) -> int:
 
 
 def blur(truth: int, noise: float, truths: int, n_arms: int) -> int:
-    """The arm to tell instead of ``truth``; ``truths`` is what ``truthful`` gave."""
+    """The arm to report instead of ``truth``; ``truths`` is what ``truthful`` gave."""
     place = int(noise * 9007199254740992.0)
     if place < truths:
         return truth
@@ -47,7 +47,7 @@ def blur(truth: int, noise: float, truths: int, n_arms: int) -> int:
 def blur_reward(reward: float, noise: float, truths: int) -> int:
     """A bit for a reward in [0, 1]; ``truths`` is what ``truthful(e, 2)`` gave.
 
-    One draw rounds the reward to a bit, 1 with probability ``reward``, and tells that bit with
+    One draw rounds the reward to a bit, 1 with probability ``reward``, and reports that bit with
     probability ``truths / GRID``, else the other. Whatever the reward, the number of places for
     which this is 1 lies between ``GRID - truths`` and ``truths``.
     """

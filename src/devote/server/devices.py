@@ -220,18 +220,20 @@ async def read_stream(service: Service, request: Request) -> Response:
     start = whole("last-event-id", request.headers.get("last-event-id"), after)
     board = await service.reading(name)
     await board.catch_up(start)
+    return await event_stream(service, name, board.follow(start))
+
+
+async def event_stream(service: Service, name: str, events: AsyncGenerator[bytes]) -> Response:
+    """Server-sent events of an experiment, until either side leaves; refused without room."""
     service.check_streams()
+    first = await anext(events, b"")  # from here on it is counted among the streams
 
     async def charged() -> AsyncGenerator[bytes]:
-        async with aclosing(board.follow(start)) as events:
+        async with aclosing(events):
+            yield first
             async for event in events:
                 service.charge_read(name, len(event))
                 yield event
 
-    return event_stream(charged())
-
-
-def event_stream(events: AsyncGenerator[bytes]) -> Response:
-    """Server-sent events, until either side leaves."""
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-    return StreamingResponse(events, headers=headers, media_type="text/event-stream")
+    return StreamingResponse(charged(), headers=headers, media_type="text/event-stream")

@@ -85,6 +85,7 @@ def simulate_answers(
     constants, limits = (survey.truths, *seeds(spec)), (most, stale, crowd, lag)
 
     def run(number: int) -> tuple[int, int]:
+        """One run: its answers and its winner."""
         rng = np.random.default_rng([seed, number])
         return compiled(rule, constants, pays, rng, limits, new_learners(algorithm, spec.n_arms))
 

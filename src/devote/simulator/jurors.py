@@ -37,7 +37,7 @@ class JuryRuns:
 
     ``plays`` are those of each device on average until the verdict, or until all picks were in
     without one; ``winner`` is the verdict, -1 where there is none; ``messages`` are claims and
-    picks until then. ``cut`` tells the runs whose verdict waits for a juror that was given up: they
+    picks until then. ``cut`` marks the runs whose verdict waits for a juror that was given up: they
     take at least so many plays.
     """
 
@@ -74,10 +74,11 @@ def simulate_jury(
     given = of_algorithm(algorithm)
     compiled = compile_loop(alone, given, f"alone_{algorithm.name}", makes_arrays=True)
     pays = mean_rewards(spec, means)
-    # A private juror speaks before its `vote_after`-th play, done or not.
+    # A private juror picks before its `vote_after`-th play, done or not.
     most = longest if jury.privacy is None else min(longest, jury.vote_after - 1)
 
     def run(number: int) -> tuple[float, int, int, bool]:
+        """One run: all jurors learn alone, then the verdict."""
         rng = np.random.default_rng([seed, number])
         state = new_learners(algorithm, spec.n_arms)
         lone = [compiled(rule, pays, rng, most, state) for _ in range(jury.seats)]

@@ -97,11 +97,11 @@ def apply(setup: Any, trial: Any, tally: Any, shared: Any) -> None:
 
 @dataclass(frozen=True)
 class Part:
-    """A scheme's functions, which stand for the placeholders of ``loop`` and of ``passes``.
+    """A scheme's functions, which stand for those of this module.
 
-    A message is recorded by its slot: an arm, or one of two more of which the scheme says what they
-    count; the last one counts no messages. ``winners`` is plain Python: the arms of an ``Ending``,
-    the likeliest first. A run that has ended AGREED with several arms has stalled.
+    A message is recorded by its slot: an arm, or one of two more, whose meaning is the scheme's;
+    the last one counts no messages. ``winners`` is plain Python: the arms of an ``Ending``, the
+    likeliest first. A run that has ended AGREED with several arms has stalled.
 
     ``constants`` gives the named tuple that is ``setup.scheme``. ``can_stall`` says of it and N
     whether all may have voted without an answer; ``messages``, of it and K, about how many messages

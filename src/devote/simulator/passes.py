@@ -93,7 +93,7 @@ class Mail(NamedTuple):
     """What players add to during a pass: a place for each trial, or for each CPU thread.
 
     Message ``i`` has the time ``times[place, i]`` and the slot ``slots[place, i]``: an arm, or
-    ``n_arms`` and ``n_arms + 1``, of which a scheme says what they count. The latter is no message.
+    ``n_arms`` and ``n_arms + 1``, whose meaning is the scheme's. The latter is no message.
     """
 
     counts: Any

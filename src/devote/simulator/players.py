@@ -59,9 +59,9 @@ class _Run:
         self.reference = reference_of(scenario.scheme)
         self.players = self.reference.players(scenario.spec, scenario.n_players)
         self.board = scenario.scheme.tally(scenario.spec)
-        self.listeners = list({id(player): player for player in self.players}.values())
-        # Of those who share a tally one hears for all.
-        self.hearers = list({id(player.tally): player for player in self.listeners}.values())
+        self.distinct = list({id(player): player for player in self.players}.values())
+        # Of those who share a tally one receives for all.
+        self.receivers = list({id(player.tally): player for player in self.distinct}.values())
         self.samples = 0
         self.broadcasts = 0
         self.suboptimal = 0
@@ -76,7 +76,7 @@ class _Run:
     def play(self, uniforms: Iterable[Triple], seed: int, trial: int) -> None:
         scenario = self.scenario
         scheme, ends = scenario.scheme, not scenario.algorithm.endless
-        epsilon, players, listeners = scenario.spec.epsilon, self.players, self.listeners
+        epsilon, players, distinct = scenario.spec.epsilon, self.players, self.distinct
         env = scenario.problem.environment(scenario.n_players)
         waking = scenario.problem.waking(scenario.n_players)
         drifts = any(env.slopes)
@@ -106,7 +106,7 @@ class _Run:
                 stop = next(stops)
             if t % CHECK_EVERY == 0:
                 scenario.check_goes_on(self.samples, self.broadcasts)
-            if ends and self.reference.is_over(listeners, scenario.n_players):
+            if ends and self.reference.is_over(distinct, scenario.n_players):
                 return
 
     def _deliver(self, t: int, n: int, sender: Player, messages: list[Message]) -> None:
@@ -114,7 +114,7 @@ class _Run:
         before = self.board.shared
         self.broadcasts += len(messages)
         for message in messages:
-            for player in self.hearers:
+            for player in self.receivers:
                 player.receive(message)
             arm = getattr(message, "arm", -1)
             if arm >= 0 and self.first_vote[n] == NEVER:
@@ -133,7 +133,7 @@ class _Run:
 
     def _point(self) -> Point:
         scenario = self.scenario
-        held = {arm for player in self.listeners for arm in player.remaining}
+        held = {arm for player in self.distinct for arm in player.remaining}
         left = len(self.board.shared) if scenario.scheme.about.by_message else len(held)
         return Point(self.samples, self.suboptimal, self.broadcasts, left)
 
@@ -144,7 +144,7 @@ class _Run:
 
     def outcome(self, trace: bool) -> Trial:
         scenario = self.scenario
-        status, winners = self.reference.standing(self.listeners, scenario.n_players)
+        status, winners = self.reference.standing(self.distinct, scenario.n_players)
         if not scenario.scheme.about.by_message and status != "unfinished":
             self.decided = self.samples
         answers: tuple[int, ...] = ()
@@ -161,8 +161,8 @@ class _Run:
             winners=winners,
             epsilon_optimal=good.first,
             holds_epsilon_optimal=good.holds,
-            conflicts=sum(player.conflicts for player in self.listeners),
-            resets=sum(player.learner.resets for player in self.listeners),
+            conflicts=sum(player.conflicts for player in self.distinct),
+            resets=sum(player.learner.resets for player in self.distinct),
             suboptimal_plays=self.suboptimal,
             first_vote=tuple(self.first_vote),
             player_answers=answers,

@@ -207,7 +207,7 @@ class Run:
         return replace(trial, trace=tuple(self.events) if self.setup.tracing else None)
 
     def end(self) -> End:
-        """What says what it came to."""
+        """How it stands, for ``block_of``."""
         return end_of(self.setup, self.learners, self.tables)
 
 

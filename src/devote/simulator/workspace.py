@@ -12,7 +12,7 @@ import numpy as np
 AGREED = 1
 STALLED = 2
 FAULT = 3
-"""What ``group.ended`` says; 0 while the run goes on. FAULT: the rule did what no rule may."""
+"""Values of ``group.ended``; 0 while the run goes on. FAULT: the rule did what no rule may."""
 
 NEVER = -1
 """``first_vote`` of a player who has sent no message about an arm."""
@@ -91,8 +91,8 @@ class Tables(NamedTuple):
     """The arrays of a run; the first two are arrays of records.
 
     ``voted[player, arm]`` marks who has sent a vote against what; where a scheme keeps a log of
-    messages, it is ``voted[place, arm]``, what each message about an arm said. ``tally[slot]``
-    counts messages: a slot is an arm, or one of two more, of which a scheme says what they count.
+    messages, it is ``voted[place, arm]``, the content of each message about an arm. ``tally[slot]``
+    counts messages: a slot is an arm, or one of two more, whose meaning is the scheme's.
     ``by_arm`` has numbers of the scheme's own for each arm, ``shared`` marks the arms still open
     to all. ``before`` and ``out`` are buffers.
     """
