@@ -115,6 +115,18 @@ def test_a_second_message_about_a_question_is_refused_by_the_nodes_themselves():
             assert store.post("banner", second).outcome is expected
 
 
+def test_a_second_entry_of_a_message_changes_nothing():
+    """As a leader that was elected just now may let into the log."""
+    with servers(here(SPEC)) as (one, other):
+        enrol(one, identity(1))
+        envelope = vote(identity(1))
+        assert one.post("banner", envelope).outcome is Outcome.ACCEPTED
+        subject = message_subject(here(SPEC).board, envelope.message)
+        one.connection.run(one.log.publish(f"{subject}.again", entry(envelope)))
+        assert one.post("banner", vote(identity(1), 1)).number == 2
+        assert other.rows("banner", 2) == one.rows("banner", 2) == (2, [])
+
+
 def test_the_first_claims_in_the_boards_order_are_the_jury_whoever_asks_whom():
     with servers(here(SMALL_JURY), count=3) as stores:
         for voter in ENROLLED:

@@ -193,7 +193,10 @@ class JetStreamStore(SqliteStore):
     def _keep_message(self, ledger: Ledger, content: bytes) -> None:
         text, _, signature = content.decode().partition("\n")
         message = from_json(text, ledger.experiment.spec.n_arms)
-        if ledger.is_enrolled(message.voter) and ledger.tally.refusal(message) is None:
+        if not ledger.is_enrolled(message.voter) or ledger.tally.refusal(message) is not None:
+            return
+        # A leader that was elected just now may let a subject have a second entry.
+        if ledger.number_of(message) is None:
             ledger.add(Envelope(message, signature))
 
     def _ask(self, name: str, admits: Admits) -> Receipt | None:
