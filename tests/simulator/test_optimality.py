@@ -76,7 +76,7 @@ def test_each_isolated_player_is_judged_by_its_own_best_arm(engine):
         *[(1, "2", True)] * 4,
     ]
     assert [row["good"] for row in result.rows("groups")] == [1.0] * 6
-    [wrong] = [judge_answer(result.scenario, "stalled", (0, 2), 0, (0, 0, 0, 0, 2, 2, 2, 0))]
+    [wrong] = [judge_answer(result.scenario, "stalled", (0, 2), 0, {(0, 0), (1, 2), (1, 0)})]
     assert wrong == (False, False)
 
 

@@ -1,6 +1,6 @@
 """Whether answers were good, judged by the problem, which no player knows."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -46,15 +46,17 @@ def judge_answer(
     status: RunStatus,
     winners: Sequence[int],
     t: int,
-    player_answers: Sequence[int] = (),
+    own_answers: Collection[tuple[int, int]] = (),
 ) -> Goodness:
-    """Whether the answer of a run that ended at time t was good then."""
+    """Whether the answer of a run that ended at time t was good then.
+
+    ``own_answers``, where players have their own: each pair of a group and an answer in it.
+    """
     if status == "unfinished":
         return Goodness(False, False)
-    if len(player_answers):
+    if own_answers:
         good = good_arms_by_group(scenario, t)
-        pairs = set(zip(environment(scenario).groups, player_answers, strict=True))
-        right = all(arm in good[group] for group, arm in pairs)
+        right = all(arm in good[group] for group, arm in own_answers)
         return Goodness(right, right)
     optimal = scenario.optimal(t)
     return Goodness(winners[0] in optimal, not optimal.isdisjoint(winners))

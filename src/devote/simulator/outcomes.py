@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from devote.simulator.block import KINDS, Block
-from devote.simulator.optimality import judge_answer
+from devote.simulator.optimality import environment, judge_answer
 from devote.simulator.part import Ending
 from devote.simulator.parts import part_of
 from devote.simulator.scenario import Scenario
@@ -38,6 +38,13 @@ def own_answers(alive: Any) -> NDArray[np.int32]:
     return np.where(alive.sum(axis=1) == 1, alive.argmax(axis=1), NEVER).astype(np.int32)
 
 
+def answers_by_group(scenario: Scenario, answers: Any) -> set[tuple[int, int]]:
+    """Each pair of a group of players and an answer in it."""
+    env, n_arms = environment(scenario), scenario.spec.n_arms
+    groups = np.asarray(env.groups) if env.n_groups > 1 else 0
+    return {divmod(int(code), n_arms) for code in np.unique(groups * n_arms + answers)}
+
+
 def block_of(scenario: Scenario, runs: Sequence[End]) -> Block:
     """The trials that some runs make."""
     rows = [_row(scenario, run) for run in runs]
@@ -65,7 +72,8 @@ def _row(scenario: Scenario, run: End) -> dict[str, Any]:
     decided = run.group["decided"] or NEVER
     if not scenario.scheme.about.by_message and ending != UNFINISHED:
         decided = samples
-    good = judge_answer(scenario, STATUSES[ending], arms, samples, run.player_answers)
+    pairs = answers_by_group(scenario, run.player_answers) if len(run.player_answers) else set()
+    good = judge_answer(scenario, STATUSES[ending], arms, samples, pairs)
     left = np.full(scenario.spec.n_arms, NEVER)
     left[: len(arms)] = arms
     return {

@@ -13,7 +13,7 @@ from devote.problems import Problem, is_suboptimal, pay, pick
 from devote.problems.rewards import row_at
 from devote.protocol import ExperimentSpec, Message, Player
 from devote.protocol.messages import kind_of
-from devote.simulator.optimality import judge_answer
+from devote.simulator.optimality import environment, judge_answer
 from devote.simulator.reference import reference_of, separate_players
 from devote.simulator.rule_check import check_first
 from devote.simulator.scenario import Scenario
@@ -151,7 +151,8 @@ class _Run:
         if not scenario.scheme.about.by_message and self.reference.players is separate_players:
             held = (player.remaining for player in self.players)
             answers = tuple(arms[0] if len(arms) == 1 else NEVER for arms in held)
-        good = judge_answer(scenario, status, winners, self.samples, answers)
+        pairs = set(zip(environment(scenario).groups, answers, strict=True)) if answers else set()
+        good = judge_answer(scenario, status, winners, self.samples, pairs)
         return Trial(
             samples_until_all_know=self.samples,
             samples=self.decided,
