@@ -30,8 +30,7 @@ from devote.boards.store import SqliteStore
 from devote.device.core import Core
 from devote.device.store import Store
 from devote.protocol import ExperimentSpec, to_json
-from devote.protocol.messages import to_dict
-from devote.protocol.wire import Scope
+from devote.protocol.messages import Scope, to_dict
 from devote.schemes import Vote
 
 ARMS = 10

@@ -15,7 +15,7 @@ from benchmarks.timing import best, seconds
 
 from devote.problems import PROBLEMS
 from devote.protocol import ExperimentSpec
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.simulator import Scenario, run_players, run_trial
 from devote.simulator.run import Run
 

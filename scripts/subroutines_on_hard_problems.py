@@ -10,7 +10,7 @@ from devote.audit.correctness import Correctness, audit_correctness
 from devote.audit.rates import Options
 from devote.audit.worst_case import hard_problems
 from devote.protocol import ExperimentSpec
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.schemes import Decentralized, Jury
 from devote.simulator import Scenario
 

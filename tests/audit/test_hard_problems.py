@@ -12,7 +12,7 @@ import pytest
 from scripts.subroutines_on_hard_problems import SUBROUTINES, hard_scenarios
 
 from devote.audit.correctness import audit_correctness, has_failed
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.schemes import Jury
 from devote.simulator.trials import run_chunk
 from devote.theory import binomial_tail

@@ -11,8 +11,7 @@ import pytest
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.rules.algorithm import Algorithm
-from devote.rules.registry import ALGORITHMS, register
+from devote.rules.algorithm import ALGORITHMS, Algorithm, register
 from devote.rules.state import COUNT, keep_only
 from devote.schemes import Jury
 from devote.schemes.jury.scheme import Juror

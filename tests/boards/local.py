@@ -6,7 +6,7 @@ from tests.boards.memory import LOCAL
 
 from devote.boards.board import Experiment
 from devote.protocol import ExperimentSpec
-from devote.protocol.wire import Scope
+from devote.protocol.messages import Scope
 
 
 def here(spec: ExperimentSpec, *settings: Any, **others: Any) -> Experiment:

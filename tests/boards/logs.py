@@ -13,7 +13,7 @@ from devote.boards.logs import Statement
 from devote.boards.store import SqliteStore, add_voters
 from devote.boards.verification import Verification
 from devote.protocol import ExperimentSpec, Message, to_json
-from devote.protocol.wire import Scope
+from devote.protocol.messages import Scope
 from devote.schemes import Answer, Claim, Pick, Reset, Survey, Vote
 
 NAME = "banner"

@@ -25,7 +25,7 @@ from devote.device.steps import Expiry
 from devote.device.store import Store
 from devote.device.sync import Terms, join, sync_once
 from devote.protocol import ExperimentSpec, to_json
-from devote.protocol.wire import Scope
+from devote.protocol.messages import Scope
 from devote.schemes import Vote
 
 ARMS = 10

@@ -19,7 +19,7 @@ from devote.boards.board import (
 from devote.boards.identity import Identity, verify
 from devote.boards.sqlite import NotifyingBoard
 from devote.protocol import ExperimentSpec, Message
-from devote.protocol.wire import Scope
+from devote.protocol.messages import Scope
 
 LOCAL = "0" * 32
 """The board that nobody beyond this process can reach."""

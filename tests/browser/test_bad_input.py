@@ -9,7 +9,7 @@ from tests.browser.site import serving_site
 from tests.browser.world import Visitor, choose, click, status, survey, wait_sent
 
 from devote.protocol import ExperimentSpec
-from devote.protocol.wire import digest
+from devote.protocol.messages import digest
 
 pytestmark = pytest.mark.browser
 _spellings = itertools.count(1)

@@ -17,7 +17,7 @@ from devote.cli.lab import picture, watcher
 from devote.problems import PROBLEMS, Problem
 from devote.protocol import ExperimentSpec
 from devote.protocol.scheme import SCHEMES
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.simulator import Scenario, load_results, simulate
 from devote.simulator.frames import frames
 

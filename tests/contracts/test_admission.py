@@ -21,7 +21,7 @@ from devote.boards.store import SqliteStore
 from devote.gossip.credentials import Certificate, Revocation
 from devote.gossip.votes import VoteSet
 from devote.protocol import ExperimentSpec
-from devote.protocol.wire import Scope, serverless
+from devote.protocol.messages import Scope, serverless
 from devote.schemes import Claim, Reset, Vote
 
 SPEC = ExperimentSpec(

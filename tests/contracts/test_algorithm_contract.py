@@ -16,7 +16,7 @@ from tests.rules.instances import instances, play
 
 from devote.problems import Problem
 from devote.rules import RESET, drop, start
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.rules.state import COUNT
 from devote.simulator.run import environment_arrays
 

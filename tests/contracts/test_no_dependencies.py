@@ -18,7 +18,7 @@ import sys
 
 import devote
 from devote.protocol import Case
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 
 TEN = (
     "naive median_elimination successive_elimination kl_racing lucb kl_lucb ugapec ser3 ser4 "

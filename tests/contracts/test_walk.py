@@ -15,7 +15,7 @@ from devote.page import add_page
 from devote.protocol import ExperimentSpec
 from devote.server import create_app
 
-MOST = 36
+MOST = 31
 """One more than measured when this was written; the goal is 30. Lower it, and do not raise it."""
 
 ROOT = Path(devote.__file__).parent
@@ -61,5 +61,5 @@ def test_one_reward_reaches_few_files(tmp_path):
                         time.sleep(0.02)
                 assert httpx.get(f"{address}/views/walk").json()["number"] >= 1
                 walk.is_on = False
-    assert {"device/steps.py", "server/devices.py", "boards/store.py", "page/view.py"} <= walk.files
+    assert {"device/steps.py", "server/devices.py", "boards/store.py", "page/page.py"} <= walk.files
     assert len(walk.files) <= MOST, f"{len(walk.files)} {sorted(walk.files)}"

@@ -23,8 +23,7 @@ from devote.device.steps import Expiry
 from devote.device.store import Store
 from devote.device.sync import sync_once
 from devote.protocol import ExperimentSpec
-from devote.rules.algorithm import Algorithm
-from devote.rules.registry import ALGORITHMS, register
+from devote.rules.algorithm import ALGORITHMS, Algorithm, register
 from devote.rules.state import COUNT, keep_only
 from devote.schemes import Jury, Survey
 from devote.theory import binomial_tail

@@ -11,10 +11,9 @@ from tests.wire.test_second import SECOND
 
 from devote.gossip.exchange import PATHS
 from devote.protocol import ExperimentSpec
-from devote.protocol.messages import KINDS
+from devote.protocol.messages import KINDS, VERSION, canonical
 from devote.protocol.scheme import SCHEMES
-from devote.protocol.wire import VERSION, canonical
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "wire.md").read_text()
 WORDS = {'`"none"`': None, "–": 0.0}

@@ -9,7 +9,7 @@ from tests.page.surveys import ARMS, BETTING, SURVEY, answers
 from devote.boards import store
 from devote.boards.board import Experiment
 from devote.boards.store import POINTS, Course, History
-from devote.page.view import view
+from devote.page.page import view
 from devote.schemes.survey import tally as survey_tally
 
 ALIKE = SURVEY.with_(epsilon=0.02, scheme={"name": "survey", "privacy": 1.0})

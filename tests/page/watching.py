@@ -9,7 +9,7 @@ from tests.server.live import body, identity
 from devote.boards.board import Experiment
 from devote.boards.operator import Operator
 from devote.protocol import ExperimentSpec, Message
-from devote.protocol.wire import Scope
+from devote.protocol.messages import Scope
 from devote.schemes import Claim, Pick, Vote
 
 expect.set_options(timeout=20_000)

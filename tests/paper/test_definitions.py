@@ -19,9 +19,8 @@ from devote.problems import (
     mean_reward,
 )
 from devote.protocol import ExperimentSpec, Learner, to_json
-from devote.protocol.messages import to_bytes
-from devote.protocol.wire import Scope
-from devote.rules.registry import ALGORITHMS
+from devote.protocol.messages import Scope, to_bytes
+from devote.rules.algorithm import ALGORITHMS
 from devote.schemes import Vote
 from devote.theory import p_star
 

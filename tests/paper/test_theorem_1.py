@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.simulator import run_players
 from devote.theory import message_bound
 

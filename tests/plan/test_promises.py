@@ -5,7 +5,7 @@ import pytest
 from devote.plan.promises import broken_assumption, case_of
 from devote.problems import PROBLEMS, Problem
 from devote.protocol import Case, ExperimentSpec
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.simulator import Scenario, simulate
 from devote.theory import claimed_failure, lone_failure, vote_failure
 

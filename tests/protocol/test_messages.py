@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from devote.protocol import ExperimentSpec, RemoteProtocolError, from_json, to_json
-from devote.protocol.messages import KINDS, MAX_ARMS, Kind, Number, message, to_bytes
-from devote.protocol.wire import Scope
+from devote.protocol.messages import KINDS, MAX_ARMS, Kind, Number, Scope, message, to_bytes
 from devote.schemes import Answer, Claim, Pick, Reset, Vote
-from devote.schemes.decentralized.tally import MAX_TERM
+from devote.schemes.decentralized import MAX_TERM
 
 MANY = 10 * settings().max_examples
 N_ARMS = 10

@@ -16,9 +16,9 @@ from devote.protocol import (
     RemoteProtocolError,
     restore_player,
 )
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.schemes import Reset, Vote
-from devote.schemes.decentralized.tally import MAX_TERM
+from devote.schemes.decentralized import MAX_TERM
 
 HUGE = 10**400  # too large for a float
 

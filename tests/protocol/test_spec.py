@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.toml import to_toml
 
 from devote.protocol import ExperimentSpec, SpecError
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.schemes import SCHEMES
 
 MANY = 4 * settings().max_examples

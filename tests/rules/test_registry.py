@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from devote.rules import get_algorithm, register
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 
 
 def test_registering_the_same_subroutine_again_changes_nothing():

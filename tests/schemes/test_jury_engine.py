@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from devote.problems import Problem, Split, Uniform, Zipf
 from devote.protocol import ExperimentSpec
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.simulator import Scenario, run_players, run_trial, simulate
 
 WORLDS = ((0.9, 0.1, 0.1), (0.1, 0.1, 0.9), (0.5, 0.5, 0.5), (0.0, 0.0, 0.0), (1.0, 1.0, 1.0))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.schemes.surveys import small
 
 from devote.problems import Problem, Split, Uniform, Zipf
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.simulator import Scenario, run_players, run_trial
 from devote.simulator.reference import REFERENCES, separate_players
 from devote.simulator.run import BLOCK

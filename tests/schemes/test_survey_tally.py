@@ -11,8 +11,7 @@ from tests.schemes.surveys import answer, small, stacks
 
 from devote.protocol import RemoteProtocolError
 from devote.protocol.learner import Learner
-from devote.protocol.messages import from_json, to_bytes, to_json
-from devote.protocol.wire import Scope
+from devote.protocol.messages import Scope, from_json, to_bytes, to_json
 from devote.schemes import Claim
 from devote.schemes.survey import answers_expected
 from devote.schemes.survey.tally import Answers

@@ -22,8 +22,7 @@ from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore
 from devote.page import add_page
 from devote.protocol import ExperimentSpec
-from devote.protocol.messages import to_dict
-from devote.protocol.wire import Scope
+from devote.protocol.messages import Scope, to_dict
 from devote.schemes import Vote
 from devote.server import Settings, create_app
 from devote.server.serve import listeners, make_server

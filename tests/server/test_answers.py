@@ -11,7 +11,7 @@ import pytest
 from tests.boards.local import here
 from tests.server.live import SPEC, body, enrol, identity, open_store, vote
 
-from devote.protocol.wire import VERSION
+from devote.protocol.messages import VERSION
 from devote.server import Settings, create_app
 
 ALICE, BOB, EVE = (identity(number) for number in (1, 2, 3))

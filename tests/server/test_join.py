@@ -13,7 +13,7 @@ from devote.boards.board import BoardRefused, EnrolmentRefused, Outcome
 from devote.boards.http import HttpBoard
 from devote.boards.identity import hash_of
 from devote.protocol import ExperimentSpec
-from devote.protocol.wire import VERSION, Scope, signed_bytes
+from devote.protocol.messages import VERSION, Scope, signed_bytes
 from devote.schemes import Survey
 
 ALICE, BOB = identity(1), identity(2)

@@ -17,7 +17,7 @@ from tests.boards.local import here
 from tests.boards.memory import LOCAL
 from tests.server.live import OPERATOR, SPEC, body, identity, open_store, served, vote
 
-from devote.protocol.wire import VERSION
+from devote.protocol.messages import VERSION
 from devote.server import Settings, create_app, run_server
 from devote.server.serve import make_server, only_server
 from devote.server.settings import ServerError

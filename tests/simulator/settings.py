@@ -2,7 +2,7 @@
 
 from devote.problems import Problem, Split, Weights, Zipf
 from devote.protocol import ExperimentSpec
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.simulator import Scenario, run_players, run_trial
 
 MEANS = (0.9, 0.6, 0.3, 0.1)

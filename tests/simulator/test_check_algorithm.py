@@ -5,7 +5,7 @@ from tests.simulator.rule_files import line_of, write_rule
 
 import devote
 from devote.rules import import_rules
-from devote.rules.registry import ALGORITHMS, AlgorithmError
+from devote.rules.algorithm import ALGORITHMS, AlgorithmError
 from devote.simulator import AlgorithmFault, check_algorithm
 
 KEEP = "    return keep_only(state, best_mean(state), out)"

@@ -95,7 +95,7 @@ def rule_in_files(tmp_path, monkeypatch):
     yield types.SimpleNamespace(module=module, helper=helper, rule=rule, pulls=pulls, name=name)
     for loaded in (name, f"{name}_help"):
         sys.modules.pop(loaded, None)
-    from devote.rules.registry import ALGORITHMS
+    from devote.rules.algorithm import ALGORITHMS
 
     ALGORITHMS.pop(name, None)
 

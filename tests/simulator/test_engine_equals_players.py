@@ -15,7 +15,7 @@ from tests.simulator.settings import MEANS, PROBLEMS, both, small_setting
 
 from devote.problems import Problem, Weights
 from devote.protocol import ExperimentSpec
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.simulator import Scenario, run_players
 from devote.simulator.run import Run
 from devote.simulator.streams import NAMES, Streams, stream

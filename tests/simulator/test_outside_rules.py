@@ -11,8 +11,8 @@ from devote.cli.main import COMMANDS, main
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.rules import get_algorithm, import_rules
+from devote.rules.algorithm import ALGORITHMS, AlgorithmError
 from devote.rules.outside import Home, homes, settle
-from devote.rules.registry import ALGORITHMS, AlgorithmError
 from devote.simulator import Scenario, run_players, run_trial, simulate
 from devote.simulator.executors import local_executor
 

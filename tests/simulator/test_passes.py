@@ -279,7 +279,7 @@ def test_a_rule_that_returns_what_is_not_there_is_stopped(monkeypatch, engine, f
     honest_choose = honest.choose
     broken = replace(honest, **{function: {"choose": choose, "observe": observe}[function]})
     choose.__module__ = observe.__module__ = "devote.rules.naive"
-    monkeypatch.setitem(__import__("devote").rules.registry.ALGORITHMS, "naive", broken)
+    monkeypatch.setitem(__import__("devote").rules.algorithm.ALGORITHMS, "naive", broken)
     spec = ExperimentSpec(arms=4, algorithm="naive", scheme={"quorum": 3})
     scenario = Scenario(spec, PROBLEMS["plain"], 5, engine=engine)
     with pytest.raises(RuleFault, match="naive returned an arm or a number"):

@@ -7,7 +7,7 @@ import pytest
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.rules import COUNT, Algorithm
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.rules.state import add, best_mean, keep_only, least_pulled, mean
 from devote.rules.uniforms import below, split
 from devote.schemes.lone import LONGEST, fewest_pulls

@@ -237,7 +237,7 @@ def test_numbers_are_read_without_the_rule_that_made_them(tmp_path):
 READ = """
 from devote import ExperimentSpec, Problem, load_results, simulate
 from devote.rules import import_rules
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 {first}
 if {run}:
     spec = ExperimentSpec(

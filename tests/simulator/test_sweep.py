@@ -17,7 +17,7 @@ from tests.simulator.sweeps import assert_same_results, long_cells, small_cells,
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, SpecError
 from devote.rules import import_rules
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.simulator import Scenario, SweepError, load_results, run_sweep, simulate
 
 ROOT = Path(__file__).parents[2]

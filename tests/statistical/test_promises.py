@@ -14,7 +14,7 @@ import pytest
 from tests.rules.compiled import play_alone
 
 from devote.problems import Problem
-from devote.rules.registry import ALGORITHMS
+from devote.rules.algorithm import ALGORITHMS
 from devote.simulator.run import environment_arrays
 from devote.theory import binomial_tail
 

@@ -20,8 +20,8 @@ from devote.rules import (
     votes,
 )
 from devote.rules import ser3 as ser3_kernel
+from devote.rules.algorithm import ALGORITHMS
 from devote.rules.bernoulli_kl import lower, upper
-from devote.rules.registry import ALGORITHMS
 from devote.theory import (
     TheoryError,
     binomial_tail,

@@ -9,8 +9,15 @@ from devote.boards.identity import Identity, is_key
 from devote.boards.logs import begin_chain, extend_chain
 from devote.gossip.digests import bucket_count, item_id, root, summarize
 from devote.protocol import ExperimentSpec, Message
-from devote.protocol.messages import to_bytes, to_dict
-from devote.protocol.wire import Scope, canonical, digest, serverless, signed_bytes
+from devote.protocol.messages import (
+    Scope,
+    canonical,
+    digest,
+    serverless,
+    signed_bytes,
+    to_bytes,
+    to_dict,
+)
 from devote.rules.randomizer import GRID, blur, blur_reward, truthful
 from devote.schemes import Answer, Claim, Jury, Pick, Reset, Survey, Vote
 

@@ -24,7 +24,7 @@ from devote.device.core import Core
 from devote.device.store import Store
 from devote.device.sync import ANOTHER, CHANGED, sync_once
 from devote.protocol import ExperimentSpec, Message, to_json
-from devote.protocol.wire import Scope
+from devote.protocol.messages import Scope
 from devote.schemes import Answer, Claim, Jury, Pick, Survey, Vote
 from devote.server import Settings, create_app
 

@@ -21,9 +21,8 @@ from devote.boards.board import (
 )
 from devote.boards.identity import verify
 from devote.protocol import ExperimentSpec, ProtocolError
-from devote.protocol.messages import check_fields
+from devote.protocol.messages import Scope, check_fields
 from devote.protocol.scheme import misplaced
-from devote.protocol.wire import Scope
 
 if TYPE_CHECKING:
     from devote.boards.store import Ledger

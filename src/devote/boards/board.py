@@ -30,8 +30,8 @@ from urllib.parse import urlsplit
 
 from devote.errors import DevoteError
 from devote.protocol import ExperimentSpec, Message, SpecError
+from devote.protocol.messages import VERSION, Scope, digest
 from devote.protocol.scheme import SCHEMES, check
-from devote.protocol.wire import VERSION, Scope, digest
 
 if TYPE_CHECKING:
     from devote.boards.identity import Identity

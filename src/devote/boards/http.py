@@ -49,8 +49,7 @@ from devote.boards.board import (
 )
 from devote.boards.identity import Identity
 from devote.protocol import ProtocolError, SpecError
-from devote.protocol.messages import MAX_ARMS, from_dict, parse_json, to_dict
-from devote.protocol.wire import VERSION, Scope
+from devote.protocol.messages import MAX_ARMS, VERSION, Scope, from_dict, parse_json, to_dict
 
 T = TypeVar("T")
 

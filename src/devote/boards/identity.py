@@ -19,8 +19,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 
 from devote.boards.board import Envelope
 from devote.protocol import LocalProtocolError, Message
-from devote.protocol.messages import RESERVED, to_bytes
-from devote.protocol.wire import Scope, signed_bytes
+from devote.protocol.messages import RESERVED, Scope, signed_bytes, to_bytes
 
 # One spelling per key: bytes.fromhex would also take capitals and spaces, and a key with two
 # spellings would have two votes.

@@ -31,8 +31,7 @@ from devote.boards.http import (
 )
 from devote.errors import DevoteError
 from devote.protocol import Message, ProtocolError, SpecError
-from devote.protocol.messages import from_dict, parse_json, to_bytes
-from devote.protocol.wire import Scope, signed_bytes
+from devote.protocol.messages import Scope, from_dict, parse_json, signed_bytes, to_bytes
 
 Form: TypeAlias = Literal["tally", "page", "head"]
 

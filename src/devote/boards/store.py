@@ -54,9 +54,8 @@ from devote.boards.identity import hash_of, verify, verify_enrolment
 from devote.checks import Checks
 from devote.extras import naming_extras
 from devote.protocol import ExperimentSpec, Message, SpecError, to_json
-from devote.protocol.messages import from_json, kind_of
+from devote.protocol.messages import Scope, from_json, kind_of
 from devote.protocol.scheme import Estimates, Tally
-from devote.protocol.wire import Scope
 
 T = TypeVar("T")
 

@@ -804,8 +804,8 @@ def algorithms(given: Namespace) -> None:
         devote algorithms
         devote algorithms --json
     """
+    from devote.rules.algorithm import ALGORITHMS
     from devote.rules.outside import load_entry_points
-    from devote.rules.registry import ALGORITHMS
 
     load_entry_points()
     facts = ("name", "summary", "source", "endless")

@@ -54,8 +54,8 @@ from devote.device.errors import (
     UnknownPlay,
 )
 from devote.protocol import ExperimentSpec, Message, Player
+from devote.protocol.messages import Scope
 from devote.protocol.scheme import Sending, Tally
-from devote.protocol.wire import Scope
 
 Check: TypeAlias = Callable[[Envelope, Scope], bool]
 """Whether a signature is good."""

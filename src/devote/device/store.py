@@ -34,7 +34,7 @@ from devote.protocol import (
     restore_player,
     to_json,
 )
-from devote.protocol.wire import Scope
+from devote.protocol.messages import Scope
 
 TABLES = """
 CREATE TABLE device (

@@ -15,8 +15,7 @@ from typing import Any
 from devote.boards.identity import Identity, is_key, verify_fields
 from devote.gossip.settings import GossipError
 from devote.protocol import ExperimentSpec, SpecError
-from devote.protocol.messages import parse_json
-from devote.protocol.wire import Scope, serverless
+from devote.protocol.messages import Scope, parse_json, serverless
 
 HIGHEST = 2**32 - 1
 """The highest number of a certificate."""

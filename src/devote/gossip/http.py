@@ -29,7 +29,7 @@ from devote.gossip.exchange import (
 )
 from devote.gossip.settings import GossipError, GossipSettings, parse_address
 from devote.gossip.votes import Item
-from devote.protocol.wire import VERSION
+from devote.protocol.messages import VERSION
 from devote.server.limits import Connections, RateLimit
 
 Receive = Callable[[], Awaitable[Any]]

@@ -27,8 +27,7 @@ from devote.gossip import digests
 from devote.gossip.credentials import Certificate, Revocation, scope_of
 from devote.gossip.settings import GossipError
 from devote.protocol import ExperimentSpec, Message, ProtocolError, from_json, to_json
-from devote.protocol.messages import from_dict, to_bytes
-from devote.protocol.wire import signed_bytes
+from devote.protocol.messages import from_dict, signed_bytes, to_bytes
 
 Item = dict[str, Any]
 """A message with its voter's certificate, or a revocation, as JSON values."""

@@ -13,11 +13,10 @@ from typing import Any
 
 from devote.errors import did_you_mean
 from devote.protocol.errors import SpecError
-from devote.protocol.messages import MAX_ARMS, is_identifier
+from devote.protocol.messages import MAX_ARMS, digest, is_identifier
 from devote.protocol.scheme import SCHEMES, Scheme, check, make_scheme
-from devote.protocol.wire import digest
 from devote.rules import Algorithm, get_algorithm
-from devote.rules.registry import AlgorithmError
+from devote.rules.algorithm import AlgorithmError
 
 VERSION = 2
 LAST_TERM = 2**32 - 1

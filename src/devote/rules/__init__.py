@@ -7,9 +7,9 @@ the list below. The same functions run on a device's lists and in the compiled s
 from importlib import import_module
 
 from devote.rules.algorithm import Algorithm as Algorithm
+from devote.rules.algorithm import get_algorithm as get_algorithm
+from devote.rules.algorithm import register as register
 from devote.rules.outside import import_rules as import_rules
-from devote.rules.registry import get_algorithm as get_algorithm
-from devote.rules.registry import register as register
 from devote.rules.state import COUNT as COUNT
 from devote.rules.state import RESET as RESET
 from devote.rules.state import Rule as Rule

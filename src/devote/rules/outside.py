@@ -16,8 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from devote.rules.algorithm import Algorithm
-from devote.rules.registry import ALGORITHMS, AlgorithmError, register
+from devote.rules.algorithm import ALGORITHMS, Algorithm, AlgorithmError, register
 
 GROUP = "devote.algorithms"
 

@@ -5,8 +5,7 @@ itself with ``register_scheme`` from wherever it is.
 """
 
 from devote.protocol.scheme import SCHEMES, make_scheme, register_scheme
-from devote.schemes.decentralized.scheme import Decentralized
-from devote.schemes.decentralized.tally import Ballot, Reset, Vote
+from devote.schemes.decentralized import Ballot, Decentralized, Reset, Vote
 from devote.schemes.isolated import Isolated, lone_spec
 from devote.schemes.jury.scheme import Jury
 from devote.schemes.jury.tally import Claim, Pick

@@ -13,8 +13,7 @@ from devote.boards.admission import UNSIGNED, Receipt, refusal
 from devote.boards.board import BOARD, Envelope, Experiment, Outcome, page_tag
 from devote.boards.identity import verify_enrolment, verify_join
 from devote.protocol import ExperimentSpec
-from devote.protocol.messages import MAX_ARMS, from_dict
-from devote.protocol.wire import VERSION
+from devote.protocol.messages import MAX_ARMS, VERSION, from_dict
 from devote.server import http
 from devote.server.http import COMPARE, OBJECT, TEXT, Field, optional, whole
 from devote.server.limits import Refused

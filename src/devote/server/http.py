@@ -23,8 +23,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from devote.boards.board import VERSION_HEADER, BoardRefused, DeletedExperiment, UnknownExperiment
 from devote.boards.database import StoreError
 from devote.protocol import ProtocolError, SpecError
-from devote.protocol.messages import IDENTIFIER, parse_json
-from devote.protocol.wire import VERSION
+from devote.protocol.messages import IDENTIFIER, VERSION, parse_json
 from devote.server.limits import Refused
 from devote.server.log import cause_of, printable
 from devote.server.service import Document, Service

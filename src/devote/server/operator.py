@@ -15,7 +15,7 @@ from devote.boards.board import ENROLMENTS, STATES, Experiment, Outcome
 from devote.boards.database import StoreError
 from devote.boards.store import History, SqliteStore
 from devote.protocol import ExperimentSpec, SpecError
-from devote.protocol.wire import VERSION
+from devote.protocol.messages import VERSION
 from devote.server.devices import unchanging
 from devote.server.http import NO_ROUTE, OBJECT, Field, name_of, optional, read_body, whole_field
 from devote.server.limits import Refused

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from devote.rules import Algorithm, get_algorithm
-from devote.rules.registry import ALGORITHMS, AlgorithmError
+from devote.rules.algorithm import ALGORITHMS, AlgorithmError
 from devote.simulator.block import KINDS, TABLES, Block
 from devote.simulator.compiling import code_key
 from devote.simulator.errors import ResultError

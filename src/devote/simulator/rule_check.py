@@ -30,7 +30,7 @@ from devote.rules import (
     import_rules,
     start,
 )
-from devote.rules.registry import ALGORITHMS, AlgorithmError
+from devote.rules.algorithm import ALGORITHMS, AlgorithmError
 from devote.simulator.scenario import PATIENCE, Scenario
 
 SIZES, SEEDS = (2, 3, 6), 4

@@ -19,7 +19,7 @@ from nats.js.api import StreamConfig
 from nats.js.errors import APIError, NotFoundError
 
 from devote.boards.database import StoreCorrupt, StoreError, StoreMismatch
-from devote.protocol.wire import VERSION
+from devote.protocol.messages import VERSION
 
 _ADDRESS = re.compile(
     r"(?P<scheme>nats|tls)://(?:(?P<login>[^@/]+)@)?(?P<hosts>[^@/]+)(?:/(?P<name>.*))?"

@@ -11,12 +11,11 @@ from typing import Any, ClassVar, cast
 
 from devote.protocol.errors import LocalProtocolError, RemoteProtocolError, SpecError
 from devote.protocol.learner import LearnerSettings, is_reward
-from devote.protocol.messages import Message
+from devote.protocol.messages import WHOLE, Message
 from devote.protocol.planning import Bound, Case, Guarantees, Planning, Promise, Wish
 from devote.protocol.player import Player
 from devote.protocol.scheme import About, Scheme, Sending, Status, check
 from devote.protocol.spec import ExperimentSpec
-from devote.protocol.wire import WHOLE
 from devote.rules import get_algorithm, merge
 from devote.rules.randomizer import GRID, blur_reward, truthful
 from devote.schemes.estimate import answers_expected, fewest_answers

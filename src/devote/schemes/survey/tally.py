@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from devote.protocol.learner import Learner
-from devote.protocol.messages import ARM, Message, Number, message
+from devote.protocol.messages import ARM, WHOLE, Message, Number, message
 from devote.protocol.scheme import Estimates, Status, Tally
 from devote.protocol.spec import ExperimentSpec
-from devote.protocol.wire import WHOLE
 from devote.rules.randomizer import GRID
 from devote.schemes.estimate import answers_expected
 
