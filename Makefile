@@ -80,8 +80,8 @@ tools:
 			echo "$(TOOLS)"; \
 	else echo "$(TOOLS)"; fi
 
-# Only whoever changes clients/js needs npm: the built client is committed. Without it one test is skipped.
-client: clients/js/node_modules/.package-lock.json
+# Only whoever changes clients/js needs npm: the built client is committed. Without it two tests are skipped.
+client: clients/js/node_modules/.package-lock.json docs/site/node_modules/.package-lock.json
 clients/js/node_modules/.package-lock.json: clients/js/package-lock.json
 	@if command -v npm >/dev/null; then npm ci --prefix clients/js --silent --no-audit --no-fund || true; fi
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, Request
 from tests.browser.site import Site
-from tests.server.live import TOKEN
+from tests.server.live import TOKEN, run_and_cut
 
 from devote.boards.board import Experiment
 from devote.boards.logs import HttpLog
@@ -87,7 +87,7 @@ class ThreadServer:
         self._store = SqliteStore(self._folder / "server.db")
         app = create_app(self._store, Settings(token=TOKEN, origins=(self._origin,)))
         self._server = make_server(app, port=self._port)
-        self._thread = threading.Thread(target=self._server.run)
+        self._thread = threading.Thread(target=run_and_cut, args=[self._server])
         self._thread.start()
         while not self._server.started:
             time.sleep(0.01)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import uvicorn
 from starlette.applications import Starlette
 from tests.boards.local import here, scope
 
@@ -218,13 +219,25 @@ async def serving(app: Starlette, port: int = 0, **tls: Path) -> AsyncIterator[s
             await running
 
 
+def run_and_cut(server: uvicorn.Server, **listening: Any) -> None:
+    """Run a server; connections that it could not close in time are cut before its loop ends."""
+
+    async def run() -> None:
+        await server.serve(**listening)
+        for connection in list(server.server_state.connections):
+            connection.transport.abort()
+        await asyncio.sleep(0)  # the loop closes what was cut
+
+    asyncio.run(run())
+
+
 @contextmanager
 def serving_in_thread(app: Starlette) -> Iterator[str]:
     """The same for tests that block."""
     (bound,) = listeners(port=0)
     with bound as listener:
         server = make_server(app)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread = threading.Thread(target=run_and_cut, args=[server], kwargs={"sockets": [listener]})
         thread.start()
         while not server.started:
             time.sleep(0.01)

@@ -42,7 +42,9 @@ def answers_by_group(scenario: Scenario, answers: Any) -> set[tuple[int, int]]:
     """Each pair of a group of players and an answer in it."""
     env, n_arms = environment(scenario), scenario.spec.n_arms
     groups = np.asarray(env.groups) if env.n_groups > 1 else 0
-    return {divmod(int(code), n_arms) for code in np.unique(groups * n_arms + answers)}
+    answered = np.asarray(answers) != NEVER
+    counts = np.bincount((groups * n_arms + answers)[answered])
+    return {divmod(int(code), n_arms) for code in np.flatnonzero(counts)}
 
 
 def block_of(scenario: Scenario, runs: Sequence[End]) -> Block:
