@@ -182,7 +182,7 @@ IMPORT = "--import FILE.py...  Import a file with a subroutine of your own first
 SCENARIO = (
     SCHEME,
     SET,
-    "--algorithm NAME  The subroutine, one of `devote algorithms`. [ser3]",
+    "--algorithm NAME  The subroutine, one of `devote algorithms`; by default the scheme's.",
     "--option NAME=VALUE...  An option of the subroutine.",
     MEANS,
     "--problem NAME  One of `devote problems`.",
@@ -288,7 +288,7 @@ def read_spec(given: Namespace, n_arms: int) -> "ExperimentSpec":
 
     return ExperimentSpec(
         arms=n_arms,
-        algorithm=given.algorithm,
+        algorithm=LEFT_OUT if given.algorithm is None else given.algorithm,
         options=read_pairs("--option", given.option),
         epsilon=given.epsilon,
         eta=LEFT_OUT if given.eta is None else given.eta,

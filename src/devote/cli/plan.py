@@ -122,7 +122,6 @@ def _check_resets(given: Namespace) -> bool:
 def _one(given: Namespace, problem: "Problem") -> None:
     """One scheme in detail."""
     from devote.plan.plan import make_plan
-    from devote.protocol.scheme import make_scheme
 
     events = given.events_per_day
     if given.plays_per_day is not None:
@@ -130,7 +129,6 @@ def _one(given: Namespace, problem: "Problem") -> None:
     if given.switches is not None and not any(word.startswith("phi") for word in given.option):
         # Without a phi a plan for ser4 is one for the terms of ser3, and recommends it.
         given.algorithm = "ser3"
-    given.algorithm = given.algorithm or make_scheme(given.scheme).about.default_algorithm
     made = make_plan(
         read_spec(given, problem.n_arms),
         problem,
@@ -147,11 +145,9 @@ def _one(given: Namespace, problem: "Problem") -> None:
 
 def _sweep(given: Namespace, problem: "Problem") -> None:
     """The costs of one scheme over an axis; a picture, and its data beside it, if asked for."""
-    from devote.protocol.scheme import make_scheme
     from devote.simulator import Scenario
     from devote.studies.sweeps import draw_plan, sweep_plan
 
-    given.algorithm = given.algorithm or make_scheme(given.scheme).about.default_algorithm
     asked = Scenario(read_spec(given, problem.n_arms), problem, given.players)
     how: dict[str, Any] = {"trials": given.trials or 5, **running(given)}
     data = None
