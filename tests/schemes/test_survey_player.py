@@ -41,13 +41,13 @@ def test_a_device_answers_once_and_then_plays_the_leader(u, noise, x, privacy):
     player.read(public(answer=(2, 0, 1), asked=(0, 2), snapshot=17))
     arm = player.activate(u, noise)
     assert arm == (0, 2)[int(u * 2)]
-    assert player._noise is not None
+    assert player.is_asked
     player.read(public(answer=(2, 0, 1), asked=(1,), snapshot=90))
     bit = blur_reward(x, noise, spec.scheme.truths)
     assert player.reward(x) == [Answer("experiment", arm, bit, 1, 17, "me")]
     for _ in range(3):
         assert player.activate(u, noise) == 2
-        assert player._noise is None
+        assert not player.is_asked
         assert player.reward(1.0) == []
     player.read(public("agreed", (0,), (0,)))
     assert player.activate(u, noise) == 0
@@ -113,7 +113,7 @@ def test_an_answer_of_its_own_that_a_lost_store_forgot_counts_as_given():
     player = device(small(3))
     player.activate(0.3, 0.5)
     player.receive(answer(0, 1, "somebody"))
-    assert player._noise is not None
+    assert player.is_asked
     player.receive(answer(2, 1, "me"))
     assert player.reward(1.0) == []
     assert player.answers_left == 0
@@ -166,14 +166,14 @@ def test_wrong_use_is_refused_and_changes_nothing():
         with pytest.raises(LocalProtocolError):
             player.activate(u, noise)
     assert player.activations == 0
-    assert player._noise is None
+    assert not player.is_asked
     player.activate(0.5, 0.5)
     with pytest.raises(LocalProtocolError, match="awaits its reward"):
         player.activate(0.5, 0.5)
     for x in (2.0, float("nan"), "1"):
         with pytest.raises(LocalProtocolError, match=r"in \[0, 1\]"):
             player.reward(x)
-    assert player._noise is not None
+    assert player.is_asked
     assert len(player.reward(1.0)) == 1
 
 

@@ -152,7 +152,7 @@ def follow_the_luck(tally, draw):
 
 def pile_up(tally, draw):
     """While the best arm's answers that wait are lucky ones, up to fifty pile up."""
-    waiting = tally._bits[0][tally._used[0] :]
+    waiting = tally._queues[0]
     wanted = tally.learner.pending if tally.learner.pending is not None else 0
     if 2 * sum(waiting) > len(waiting) and len(waiting) < 50:
         return next((k for k in tally.asked if k != wanted), wanted)

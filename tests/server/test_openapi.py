@@ -11,6 +11,7 @@ from tests.server.live import OPERATOR, SPEC, TOKEN, enrolled
 from devote.boards.store import SqliteStore
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import KINDS, MAX_ARMS
+from devote.schemes import Survey
 from devote.server import Settings, create_app
 from devote.server.app import ROUTES
 
@@ -105,7 +106,11 @@ def test_a_surveys_tally_and_its_answers_are_described_to_the_last_field():
     schemas = API["components"]["schemas"]
     tally = schemas["TallyAnswer"]["properties"]["tally"]
     public = {spec.scheme.name: spec.scheme.tally(spec).public() for spec in map(spec_of, SCHEMES)}
-    assert set(public["survey"]) == set(tally["properties"])
+    segmented = ExperimentSpec(arms=3, scheme=Survey(segments=("phone", "desktop")))
+    shown = segmented.scheme.tally(segmented).public()
+    assert set(public["survey"]) | {"segments"} == set(shown) == set(tally["properties"])
+    [row, _] = shown["segments"]
+    assert list(row) == tally["properties"]["segments"]["items"]["required"]
     assert set(tally["required"]) == set.intersection(*map(set, public.values()))
     described = schemas["Message"]["oneOf"]
     (answer,) = [kind for kind in described if kind["properties"]["type"]["const"] == "answer"]

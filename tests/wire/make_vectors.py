@@ -1,7 +1,10 @@
 """Makes ``tests/vectors``: ``python -m tests.wire.make_vectors``. The same bytes each time."""
 
+import itertools
 import json
 import random
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,8 @@ from devote.protocol.messages import (
     to_dict,
 )
 from devote.rules.randomizer import GRID, blur, blur_reward, truthful
-from devote.schemes import Answer, Claim, Jury, Pick, Reset, Survey, Vote
+from devote.schemes import Answer, Claim, Jury, Pick, Reset, SegmentedAnswer, Survey, Vote
+from devote.schemes.survey.signed_subsets import SignedSubsets, draw_noise, pack, signed_subset
 
 FOLDER = Path(__file__).parents[1] / "vectors"
 BOARD, OTHER = "5f0c2f1de7a84b7a9d3a6c1b0e4f7788", "00112233445566778899aabbccddeeff"
@@ -58,6 +62,17 @@ SPECS = {
         arms=3, name=NAME, epsilon=0.9, scheme=Survey(4.0, answers=2, reply_after=30.0)
     ),
     "liars": ExperimentSpec(arms=3, name=NAME, epsilon=0.5, scheme=Survey(None, liars=3)),
+    "segments": ExperimentSpec(
+        arms=3, name=NAME, epsilon=0.5, delta=0.4,
+        scheme=Survey(4.0, segments=("phone", "tablet", "desktop")),
+    ),
+    "private segments": ExperimentSpec(
+        arms=2, name=NAME, epsilon=0.4, delta=0.9,
+        scheme=Survey(1.0, liars=1, segments=tuple(f"kind {z}" for z in range(40))),
+    ),
+    "two segments": ExperimentSpec(
+        arms=3, name=NAME, epsilon=0.5, delta=0.5, scheme=Survey(None, segments=("new", "known")),
+    ),
 }  # fmt: skip
 
 
@@ -115,6 +130,14 @@ WRITTEN: list[list[dict[str, Any]]] = [
          "scheme": "survey"},
     ],
     [{"arms": 3, "algorithm": "ser4", "options": {"phi": 0.01}}],
+    [
+        {"arms": TWO, "epsilon": 0.1, "scheme": {"name": "survey", "segments": TWO}},
+        {"arms": TWO, "epsilon": 0.1, "scheme": {
+            "name": "survey", "segments": TWO, "subset": 1, "privacy": 1}},
+    ],
+    [{"arms": 3, "epsilon": 0.1, "scheme": {
+        "name": "survey", "segments": list("abcdefghij"), "privacy": 2}}],
+    [{"arms": 3, "epsilon": 0.1, "scheme": {"name": "survey", "segments": list("abcdefghij")}}],
 ]  # fmt: skip
 """Specifications as people write them, in groups that mean the same."""
 
@@ -160,6 +183,7 @@ KINDS = {
     "terms": [(Vote, 2**32 - 1, 2), (Reset, 1), (Reset, 2**32 - 1)],
     "jury": [(Claim,), (Pick, 0), (Pick, 2)],
     "survey": [(Answer, 2, 1, 1, 0), (Answer, 0, 0, 65535, 2**53)],
+    "segments": [(SegmentedAnswer, 2, 3**32 - 1, 3**32 - 1, 1, 2**53)],
 }
 
 
@@ -241,6 +265,64 @@ def _bits() -> list[Any]:
     return rows
 
 
+def _subsets() -> list[Any]:
+    """The whole numbers of the noise of segments."""
+    rows = []
+    for e in PRIVACIES:
+        for n, d in ((2, 1), (3, 1), (3, 2), (10, 3), (10, 8), (64, 1), (64, 63)):
+            made = SignedSubsets.of(n, d, e)
+            rows.append({
+                "segments": n, "subset": d, "privacy": e,
+                "own": made.own, "other": made.other, "absent": made.absent,
+            })  # fmt: skip
+    return rows
+
+
+def _signed_subsets() -> list[Any]:
+    """An answer from its uniform numbers, as many as it takes."""
+    draw, rows = random.Random(3), []
+    for n, d, e in ((3, 1, 4.0), (3, 2, 1.0), (10, 3, 2.0), (40, 30, 0.5), (64, 1, 4.0)):
+        made = SignedSubsets.of(n, d, e)
+        half = made.absent + made.other + int(0.5 * (made.own - made.other))
+        edges = [made.absent, half, made.absent + made.other, made.absent + made.own, GRID - 1]
+        places = [place for edge in edges for place in (edge - 1, edge) if place < GRID]
+        for place in (0, *places, *(draw.randrange(GRID) for _ in range(4))):
+            for reward in (0.0, 0.5, 1.0):
+                used: list[float] = []
+                words = itertools.chain([place / GRID], iter(draw.random, None))
+
+                def bits(n_bits: int, used: list[float], words: Iterator[float]) -> int:
+                    used.append(next(words))
+                    return int(used[-1] * 2**n_bits)
+
+                segment = draw.randrange(n)
+                noise = draw_noise(made, segment, partial(bits, used=used, words=words))
+                low, high = pack(signed_subset(made, segment, reward, noise))
+                rows.append({
+                    "segments": n, "subset": d, "own": made.own, "other": made.other,
+                    "segment": segment, "reward": reward, "uniforms": used,
+                    "low": low, "high": high,
+                })  # fmt: skip
+    return rows
+
+
+def _segmented(spec: ExperimentSpec, draw: random.Random) -> list[tuple[Any, ...]]:
+    """Answers of as many devices as voters, with better arms for each segment; and bad ones."""
+    assert isinstance(spec.scheme, Survey)
+    made, n = spec.scheme.subsets, len(spec.scheme.segments)
+    offered: list[tuple[Any, ...]] = []
+    for v in range(1, 121 if n < 32 else 41):
+        arm, segment = draw.randrange(spec.n_arms), draw.randrange(n)
+        reward = float(draw.random() < (0.95 if arm == segment % spec.n_arms else 0.05))
+        noise = draw_noise(made, segment, draw.getrandbits)
+        low, high = pack(signed_subset(made, segment, reward, noise))
+        offered.append((v, SegmentedAnswer, arm, low, high, 1, v - 1 - (v - 1) % 7))
+    offered += [(121, SegmentedAnswer, 0, 0, 0, 1, 0), (122, SegmentedAnswer, 0, 1, 1, 1, 0)]
+    offered += [(123, SegmentedAnswer, 0, 3**n if n < 32 else 0, 3**31, 1, 0), (2, Claim)]
+    offered += [(3, Answer, 0, 1, 1, 0), (1, SegmentedAnswer, 1, *offered[0][3:])]
+    return offered
+
+
 def _said_in(name: str) -> list[tuple[int, Message]]:
     """What is offered to a board: more than it takes."""
     draw = random.Random(f"vectors/{SEEDS.get(name, name)}")
@@ -260,6 +342,8 @@ def _said_in(name: str) -> list[tuple[int, Message]]:
             arms = 9 if name == "hung jury" else 2
             offered += [(v, Pick, v % arms if arms > 2 else int(v % 4 == 0)) for v in voters]
             offered += [(1, Pick, 2), (2, Vote, 0, 1)]
+        case "segments" | "private segments" | "two segments":
+            offered = _segmented(SPECS[name], draw)
         case _:
             chances, spec = (0.1, 0.9, 0.4, 0.8), SPECS[name]
             for v in range(1, 151 if name in SEEDS else 61):
@@ -359,6 +443,8 @@ MAKERS = {
     "truths": _truths,
     "picks": _picks,
     "bits": _bits,
+    "subsets": _subsets,
+    "signed_subsets": _signed_subsets,
     "tallies": _tallies,
     "certificates": _certificates,
     "sets": _sets,

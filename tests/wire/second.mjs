@@ -4,7 +4,7 @@
 import { createHash, createPrivateKey, createPublicKey, randomBytes, sign, verify } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { deepStrictEqual as same } from "node:assert";
-import { complete, GRID, tally, truths } from "./tallies.mjs";
+import { complete, GRID, noiseOf, tally, truths } from "./tallies.mjs";
 
 const sha256 = (...parts) => parts.reduce((hash, part) => hash.update(part), createHash("sha256")).digest();
 
@@ -48,6 +48,20 @@ const blur = (k, u, T, K) => {
   return p < T ? k : j < k ? j : j + 1;
 };
 const bit = (x, u, T) => Math.floor(u * GRID) < GRID - T + Math.floor(x * (T - (GRID - T))) ? 1 : 0;
+// An answer with segments, from the uniform numbers that it takes.
+const subset = (S, d, { own, other, segment, reward, uniforms }) => {
+  const words = uniforms.values(), bits = n => Math.floor(words.next().value * 2 ** n);
+  const absent = GRID - own - other, p = bits(53) - absent, others = [], signs = Array(S).fill(0);
+  while (absent && others.length < Math.min(d, S - 1)) {
+    const z = bits(Math.ceil(Math.log2(S)));
+    if (z < S && z !== segment && !others.includes(z)) others.push(z);
+  }
+  const drawn = others.map(() => bits(1) ? 1 : 2);
+  if (p >= 0) signs[segment] = p < other + Math.floor(reward * (own - other)) ? 1 : 2;
+  others.slice(0, p >= 0 ? d - 1 : d).forEach((z, i) => { signs[z] = drawn[i]; });
+  const number = digits => digits.reduceRight((x, digit) => 3 * x + digit, 0);
+  return [number(signs.slice(0, 32)), number(signs.slice(32))];
+};
 
 const CHECKS = {
   canonical: ({ value, bytes, sha256: hash }) => {
@@ -66,6 +80,11 @@ const CHECKS = {
   truths: ({ privacy, arms, truths: T }) => same(Math.abs(truths(privacy, arms) - T) <= 64, true),
   picks: ({ truth, noise, truths: T, arms, told }) => same(blur(truth, noise, T, arms), told),
   bits: ({ reward, noise, truths: T, told }) => same(bit(reward, noise, T), told),
+  subsets: ({ segments, subset: d, privacy, own, other, absent }) => {
+    const found = noiseOf(segments, d, privacy);
+    for (const [ours, right] of [[found.own, own], [found.other, other], [found.absent, absent]]) same(Math.abs(ours - right) <= 64 * segments, true);
+  },
+  signed_subsets: ({ segments, subset: d, low, high, ...given }) => same(subset(segments, d, given), [low, high]),
   tallies: ({ spec, board, players, log, taken, tallies, head: last }) => {
     const x = { board, fingerprint: fingerprint(spec) }, counted = tally(spec, players);
     log.forEach((e, i) => {

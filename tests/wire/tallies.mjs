@@ -14,10 +14,31 @@ export const complete = ({ version = 2, scheme = "decentralized", algorithm, opt
   if ("privacy" in values) values.privacy ??= "none";
   const arms = typeof given.arms === "number" ? [...Array(given.arms).keys()].map(String) : given.arms;
   algorithm ??= name === "decentralized" ? "ser3" : "betting";
+  const { epsilon = 0.25 } = given;
+  if (values.segments) {
+    const { segments: { length: S }, privacy = 1 } = values;
+    const sizes = privacy === "none" ? [1] : [...Array(S - 1).keys()].map(i => i + 1);
+    const cost = d => noiseOf(S, d, privacy).cost(epsilon);
+    values.subset ??= sizes.reduce((a, b) => cost(b) < cost(a) ? b : a);
+  }
   return {
-    version, epsilon: 0.25, delta: 0.05, eta: name === "jury" ? 0.2 : 0.9, ...given, arms, algorithm,
+    version, epsilon, delta: 0.05, eta: name === "jury" ? 0.2 : 0.9, ...given, arms, algorithm,
     options: { ...OPTIONS[algorithm], ...options }, scheme: { name, ...SCHEMES[name], ...values }, ...(issuer ? { issuer } : {}),
   };
+};
+
+// segments: places of the noise, and what follows from them
+export const noiseOf = (S, d, privacy) => {
+  const u = privacy === "none" ? 0 : Math.ceil(GRID / (d * Math.exp(privacy) * (1 - 2 ** -51) + 2 * S - d));
+  const other = d * u, absent = 2 * (S - d) * u, own = GRID - other - absent;
+  const kappa = (own - other) / GRID, alpha = (own + other) / GRID, beta = (d - alpha) / (S - 1);
+  const cost = epsilon => d / (2 * S * kappa ** 2) + epsilon ** 2 * beta * (1 - beta) / (2 * (alpha - beta) ** 2);
+  return { own, other, absent, kappa, alpha, beta, cost };
+};
+const signsOf = ({ low, high }, S) => {
+  const digits = x => Array.from({ length: 32 }, () => { const digit = x % 3; x = (x - digit) / 3; return [0, 1, -1][digit]; });
+  const signs = [...digits(low), ...digits(high)];
+  return signs.slice(S).every(sign => sign === 0) ? signs.slice(0, S) : null;
 };
 
 // tallies: each takes a message, or says that it refuses it
@@ -79,7 +100,8 @@ const TALLIES = {
       },
     };
   },
-  survey(spec, { privacy, answers, liars }, K) {
+  survey(spec, { privacy, answers, liars, segments, subset }, K) {
+    if (segments) return segmented(spec, K, segments.length, subset, noiseOf(segments.length, subset, privacy), liars);
     const T = privacy === "none" ? GRID : truths(privacy / answers, 2);
     const epsilon = Math.max(0, spec.epsilon * (2 * T - GRID) / GRID - 4 / GRID);
     const bits = Array.from({ length: K }, () => []), queues = bits.map(() => []), given = new Set();
@@ -106,6 +128,77 @@ const TALLIES = {
       },
     };
   },
+};
+
+function segmented(spec, K, S, d, noise, liars) {
+  const counts = Array(K).fill(0), given = new Set(), arms = [...counts.keys()];
+  const learners = Array.from({ length: S }, () => segment(spec, K, S, noise, liars));
+  const queues = learners.map(() => arms.map(() => []));
+  const shared = () => arms.filter(k => learners.some(z => z.shared().includes(k)));
+  const status = z => z.asked().length ? "open" : "agreed";
+  return {
+    kinds: ["segmented_answer"],
+    take(m) {
+      const signs = signsOf(m, S);
+      if (given.has(m.voter) || !signs || signs.filter(Boolean).length !== d || learners.every(z => !z.asked().length)) return false;
+      given.add(m.voter);
+      counts[m.arm] += 1;
+      learners.forEach((learner, z) => {
+        if (!learner.asked().includes(m.arm)) return;
+        queues[z][m.arm].push(signs[z]);
+        while (learner.asked().length && learner.asked().every(k => queues[z][k].length)) {
+          learner.round(new Map(learner.asked().map(k => [k, queues[z][k].shift()])));
+          arms.forEach(k => { if (!learner.asked().includes(k)) queues[z][k] = []; });
+        }
+      });
+      return true;
+    },
+    public() {
+      const open = arms.filter(k => learners.some(z => z.asked().includes(k))), all = shared();
+      const led = k => learners.filter(z => z.leader() === k).length;
+      return {
+        status: open.length ? "open" : "agreed", shared: all, answer: [...all].sort((a, b) => led(b) - led(a) || a - b),
+        asked: open.length ? open : all, counts: [...counts], snapshot: given.size,
+        segments: learners.map(z => ({ status: status(z), leader: z.leader(), shared: z.shared(), asked: z.asked() })),
+      };
+    },
+  };
+}
+const segment = (spec, K, S, { kappa, alpha, beta, cost }, liars) => {
+  const SIGNS = [-1, 0, 1], G = s => (Math.abs(s) - beta) / (alpha - beta);
+  const D = c => (s, r) => (s - r) / (2 * kappa) + c * (G(s) + G(r)) / 2;
+  const all = step => SIGNS.flatMap(s => SIGNS.map(r => step(s, r)));
+  const settling = D(spec.epsilon - 4 / GRID / kappa), dropping = D(0), q = Math.min(0.02, 1 / (2 * S));
+  const B = -Math.min(...all(settling), ...all(dropping)), enough = Math.log(S * (K - 1) / spec.delta);
+  const halves = Math.max(0, Math.ceil(Math.log2(0.95 / B * cost(spec.epsilon) / (1.4 * spec.epsilon * q))));
+  const stakes = Array.from({ length: halves + 1 }, (_, i) => 0.95 / B / 2 ** i);
+  const rounds = [], sums = Array(K).fill(0), taken = Array(K).fill(0), settled = new Set();
+  const isProved = (j, a, step) => {
+    const [most, least] = [Math.max(...all(step)), Math.min(...all(step))];
+    const logs = stakes.map(g => rounds.reduce((sum, signs) => signs.has(j) && signs.has(a) ? sum + Math.log1p(g * step(signs.get(j), signs.get(a))) : sum, 0)
+      - liars * (Math.log1p(g * most) - Math.log1p(g * least)));
+    const top = Math.max(...logs);
+    return top + Math.log(logs.reduce((sum, x) => sum + Math.exp(x - top), 0) / stakes.length) >= enough;
+  };
+  let left = [...sums.keys()], leader = null, judged = 0, isDecided = false;
+  const best = () => left.reduce((a, b) => sums[b] / taken[b] > sums[a] / taken[a] ? b : a);
+  return {
+    leader: () => leader ?? 0,
+    shared: () => isDecided ? [leader] : left,
+    asked: () => isDecided ? [] : left.filter(k => leader === null || k === leader || !settled.has(`${leader} ${k}`)),
+    round(signs) {
+      signs.forEach((sign, k) => { [sums[k], taken[k]] = [sums[k] + sign, taken[k] + 1]; });
+      rounds.push(signs);
+      if (rounds.length <= judged + Math.floor(judged / 500)) return;
+      judged = rounds.length;
+      leader = best();
+      for (const a of left.filter(k => k !== leader)) {
+        if (!settled.has(`${leader} ${a}`) && isProved(leader, a, settling)) settled.add(`${leader} ${a}`);
+        if (settled.has(`${leader} ${a}`) && isProved(leader, a, dropping)) left = left.filter(k => k !== a);
+      }
+      isDecided = left.every(k => k === leader || settled.has(`${leader} ${k}`));
+    },
+  };
 };
 
 // learners: each takes a round, a bit for each asked arm

@@ -4,5 +4,5 @@ export { DevoteError, type Code } from "./errors.js";
 
 /** For the test vectors, and whoever checks the wire; pages need none of it. */
 export { canonical, fingerprint } from "./canonical.js";
-export { blur, truths } from "./noise.js";
+export { blur, drawNoise, signedSubset, subsets, truths } from "./noise.js";
 export { isSigned, line, sign } from "./signing.js";

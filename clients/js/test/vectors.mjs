@@ -61,6 +61,16 @@ const checks = (client) => {
       same(await isSigned(message, signature, { board, fingerprint }), false),
     truths: ({ privacy, arms, truths }) => same(client.truths(privacy, arms), truths), // to the last place
     picks: ({ truth, noise, truths, arms, told }) => same(pick(truth, noise, truths, arms), told),
+    subsets: ({ segments, subset, privacy, own, other, absent }) => {
+      same(client.subsets(segments, subset, privacy), { segments, size: subset, own, other });
+      same(GRID - own - other, absent);
+    },
+    signed_subsets: ({ segments, subset, own, other, segment, reward, uniforms, low, high }) => {
+      const made = { segments, size: subset, own, other }, words = uniforms.values();
+      const noise = client.drawNoise(made, segment, () => words.next().value);
+      same(client.signedSubset(made, segment, reward, noise), { low, high });
+      same(words.next().done, true);
+    },
     bits: ({ reward, noise, truths, told }) => same(client.blur(reward, noise, truths), told),
     tallies: async ({ spec, board, players, log, taken, tallies, head }) => {
       const x = { board, fingerprint: await client.fingerprint(spec) }, counted = tally(spec, players);

@@ -8,7 +8,7 @@ else's business, and sending twice is harmless.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from devote.protocol.errors import LocalProtocolError, RemoteProtocolError
@@ -95,6 +95,11 @@ class Player:
         self.tally.add(message)
 
     @property
+    def settled(self) -> int | None:
+        """The arm that the group has settled on, by the messages received so far."""
+        return self.tally.answer[0] if self.tally.status() == "agreed" else None
+
+    @property
     def is_asked(self) -> bool:
         """Whether the pending play is one that is answered, ``Sending.reply_after`` after it."""
         return False
@@ -114,16 +119,34 @@ class Player:
     def recall(self, message: Message) -> None:
         """Learn that it has sent this before: the board holds it, and the store has lost it."""
 
-    def activate(self, u: float, noise: float = 0.0, *, ask: bool = True) -> int:
+    def check_segment(self, segment: str | None) -> None:
+        """Refuse a segment that ``activate`` could not be given; here there are none."""
+        if segment is not None:
+            raise LocalProtocolError(
+                f"Experiment {self.spec.name!r} has no segments, and one was given.\nLeave it out."
+            )
+
+    def activate(
+        self,
+        u: float,
+        noise: float = 0.0,
+        *,
+        ask: bool = True,
+        segment: str | None = None,
+        draws: Callable[[], float] | None = None,
+    ) -> int:
         """Read what has been received, then play one arm.
 
         ``u`` is the uniform number with which the subroutine plays, ``noise`` one from [0, 1)
         for schemes that blur what they send. Without ``ask`` the play is none that is answered.
+        ``segment`` is the kind of user, where the scheme has segments; ``draws`` then gives as
+        many uniform numbers as its noise takes.
 
         Paper: Algorithm 2, lines 3-13.
         """
         if self.learner.pending is not None or not 0.0 <= u < 1.0:
             return self.learner.activate(u)  # which refuses, before anything is changed
+        self.check_segment(segment)
         self.activations += 1
         self._read()
         self._wake(noise)

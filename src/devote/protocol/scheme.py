@@ -160,12 +160,14 @@ class Sending:
     ``noisy``: it blurs what it sends, and so needs noise. ``reply_after``: seconds after a choice
     at which its reward must be there, else it counts as 0; the message is sent a little later, at
     a moment that does not depend on the reward. None: it is sent at once. ``privacy``: the e of
-    local differential privacy proved of all that a device sends; None if none is.
+    local differential privacy proved of all that a device sends; None if none is. ``segments``
+    are the names of the kinds of users, of which a device's own is given to its ``activate``.
     """
 
     noisy: bool = False
     reply_after: float | None = None
     privacy: float | None = None
+    segments: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,10 @@ class Scheme(ABC):
     def learner(self, spec: "ExperimentSpec", n_players: int | None = None) -> LearnerSettings:
         """What each learner runs with, of ``n_players`` if that is known."""
         return LearnerSettings(spec.algorithm, spec.n_arms, spec.epsilon, spec.eta, spec.options)
+
+    def completed(self, spec: "ExperimentSpec") -> "Scheme":
+        """The scheme with all parameters; a default may depend on the specification."""
+        return self
 
     def check(self, spec: "ExperimentSpec") -> None:  # most refuse nothing
         """Refuse a specification with which the scheme cannot work."""

@@ -6,7 +6,7 @@ Checked once, when it is made; everything downstream relies on it.
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -112,6 +112,7 @@ class ExperimentSpec:
                 f"grows with their square, but there are {self.n_arms:,}.\n"
                 "Use fewer arms, or another algorithm, such as mixture_elimination."
             )
+        self._set("scheme", self.scheme.completed(self))
         self.scheme.check(self)
         self._check_issuer()
 
@@ -294,8 +295,13 @@ def _arm_names(arms: object) -> tuple[str, ...]:
             f"{n_arms} arms: there must be from 2 to {MAX_ARMS}.\n"
             "With one option there is nothing to find out."
         )
-    names = tuple(map(str, range(arms)) if isinstance(arms, int) else arms)
-    for name in names:
+    return check_names(map(str, range(arms)) if isinstance(arms, int) else arms, "arm")
+
+
+def check_names(given: Iterable[object], what: str) -> tuple[str, ...]:
+    """Names that people read: texts that can be written down, each once."""
+    names: list[str] = []
+    for name in given:
         # Half a surrogate pair cannot be written down.
         if (
             not isinstance(name, str)
@@ -303,8 +309,10 @@ def _arm_names(arms: object) -> tuple[str, ...]:
             or any("\ud800" <= character <= "\udfff" for character in name)
         ):
             raise SpecError(
-                f"arm name {name!r} must be a text of 1 to {LONGEST_NAME} characters.\nRename it."
+                f"{what} name {name!r} must be a text of 1 to {LONGEST_NAME} characters.\n"
+                "Rename it."
             )
-    if len(set(names)) != n_arms:
-        raise SpecError("Two arms have the same name.\nGive each its own.")
-    return names
+        names.append(name)
+    if len(set(names)) != len(names):
+        raise SpecError(f"Two {what}s have the same name.\nGive each its own.")
+    return tuple(names)

@@ -11,7 +11,7 @@ from devote.schemes.jury.scheme import Jury
 from devote.schemes.jury.tally import Claim, Pick
 from devote.schemes.pooled import Pooled
 from devote.schemes.survey.scheme import Survey
-from devote.schemes.survey.tally import Answer
+from devote.schemes.survey.tally import Answer, SegmentedAnswer
 
 for _scheme in (Decentralized, Jury, Survey, Isolated, Pooled):
     register_scheme(_scheme)
@@ -27,6 +27,7 @@ __all__ = [
     "Pick",
     "Pooled",
     "Reset",
+    "SegmentedAnswer",
     "Survey",
     "Vote",
     "lone_spec",

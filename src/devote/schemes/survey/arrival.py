@@ -32,10 +32,12 @@ class ArrivalTest:
     (315, False)
     """
 
-    def __init__(self, n_arms: int) -> None:
+    def __init__(self, n_arms: int, liars: int = 0) -> None:
+        # Of the answers so many may lie; no factor is larger than the number of arms.
+        self._threshold = liars * math.log(n_arms) - math.log(ALPHA)
         self.log_capital = 0.0
         self.has_mismatch = False
-        """Whether the capital has ever reached ``1 / ALPHA``."""
+        """Whether the capital has ever reached ``1 / ALPHA``, with what lies can have added."""
         self._snapshots = [0]
         self._sets: list[Collection[int]] = [tuple(range(n_arms))]
         self._answered = [0] * n_arms
@@ -64,5 +66,5 @@ class ArrivalTest:
         for k in asked:
             self._offered[k] += 1
         self._answered[arm] += 1
-        if self.log_capital >= -math.log(ALPHA):
+        if self.log_capital >= self._threshold:
             self.has_mismatch = True

@@ -1,207 +1,36 @@
 """The survey: each device plays one arm, sends one noisy bit about it, and is not asked again.
 
-The noise is drawn when the arm is chosen and kept with that choice, so that no crash draws it
-again. The reward makes the bit; both reward and noise are then forgotten. Once a device has given
-all its answers, or the survey is decided, it plays the arm that leads.
+``respondent`` is what a device does, ``tally`` what a board counts, and, where users are of several
+kinds, ``segment_tally``. Here are the parameters, and what is promised.
 """
 
 import math
-from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, cast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
 
-from devote.protocol.errors import LocalProtocolError, RemoteProtocolError, SpecError
-from devote.protocol.learner import LearnerSettings, is_reward
-from devote.protocol.messages import WHOLE, Message
+from devote.protocol.errors import SpecError
+from devote.protocol.learner import LearnerSettings
 from devote.protocol.planning import Bound, Case, Guarantees, Planning, Promise, Wish
-from devote.protocol.player import Player
-from devote.protocol.scheme import About, Scheme, Sending, Status, check
-from devote.protocol.spec import ExperimentSpec
-from devote.rules import get_algorithm, merge
-from devote.rules.randomizer import GRID, blur_reward, truthful
+from devote.protocol.scheme import About, Scheme, Sending, check
+from devote.protocol.spec import ExperimentSpec, check_names
+from devote.rules import betting, get_algorithm
+from devote.rules.randomizer import GRID, truthful
 from devote.schemes.estimate import answers_expected, fewest_answers
 from devote.schemes.lone import NONE, PRIVACY, alone, check_privacy, right_answer, why_unproved
-from devote.schemes.survey.tally import MAX_ANSWERS, Answer, Answers
-
-NO_TALLY = "What was read is not the public tally of a survey.\nDiscard it, and read again."
-
-
-@dataclass(frozen=True)
-class TallySnapshot:
-    """What a device knows of the tally.
-
-    ``shared`` has the arms that may still be the answer, ``answer`` the same with the likeliest
-    first, ``asked`` those among which a device draws. ``snapshot`` is its number.
-    """
-
-    status: Status
-    shared: tuple[int, ...]
-    answer: tuple[int, ...]
-    asked: tuple[int, ...]
-    snapshot: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def read(cls, public: dict[str, Any], n_arms: int) -> "TallySnapshot":
-        """Read the public form of a tally, which may be a peer's nonsense."""
-        try:
-            found = cls(
-                public["status"],
-                tuple(public["shared"]),
-                tuple(public["answer"]),
-                tuple(public["asked"]),
-                public["snapshot"],
-            )
-            are_arms = all(type(arm) is int and 0 <= arm < n_arms for arm in found.shared)
-            is_right = are_arms and len(set(found.shared)) == len(found.shared) > 0
-            is_right = is_right and sorted(found.answer) == sorted(found.shared)
-            is_right = is_right and len(set(found.asked)) == len(found.asked) > 0
-            is_right = is_right and set(found.asked) <= set(found.shared)
-            is_right = is_right and type(found.snapshot) is int and 0 <= found.snapshot <= WHOLE
-        except (LookupError, TypeError):
-            is_right = False
-        if not is_right or found.status != ("open" if len(found.shared) > 1 else "agreed"):
-            raise RemoteProtocolError(NO_TALLY)
-        return found
-
-    @property
-    def leader(self) -> int:
-        """The arm that looks best."""
-        return self.answer[0]
-
-    @property
-    def is_decided(self) -> bool:
-        """Whether nothing is asked any more."""
-        return self.status != "open"
-
-
-class Respondent(Player):
-    """One device of a survey."""
-
-    tally: Answers
-
-    def __init__(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> None:
-        super().__init__(spec, voter, n_players)
-        self._survey = cast("Survey", spec.scheme)
-        self._given = 0
-        self._noise: float | None = None
-        """The noise of the question that awaits its reward; None while there is none."""
-        self._seen = 0
-        """The snapshot from which that question's arm was drawn."""
-        self._snapshot: TallySnapshot | None = None
-
-    def _settings(self, n_players: int | None) -> LearnerSettings:
-        """One that keeps nothing: the board learns, a device only remembers what it played."""
-        board = super()._settings(n_players)
-        return replace(board, algorithm="naive", options={}, liars=0)
-
-    @property
-    def answers_left(self) -> int:
-        """How many more answers this device may give."""
-        return self._survey.answers - self._given
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether the pending play is one that the survey asks about."""
-        return self._noise is not None
-
-    @property
-    def may_ask(self) -> bool:
-        """Whether answers are left and wanted."""
-        return self.answers_left > 0 and not self._tally_read().is_decided
-
-    @property
-    def shared(self) -> tuple[int, ...]:
-        """The arms that may still be the answer, by what was read last."""
-        return self._tally_read().shared
-
-    def read(self, public: dict[str, Any]) -> None:
-        """Take over the public form of the tally, instead of the messages themselves."""
-        self._snapshot = TallySnapshot.read(public, self.spec.n_arms)
-
-    def public(self, n_players: int | None = None) -> dict[str, Any]:
-        """The public form of the tally, by what this player has read."""
-        return self._tally_read().to_dict()
-
-    def receive(self, message: Message) -> None:
-        """Take in an answer; one of its own, that a lost store forgot, counts as given."""
-        super().receive(message)
-        if message.voter == self.voter:
-            self.recall(message)
-
-    def recall(self, message: Message) -> None:
-        """An answer that is on the board has been given: the question is not asked again."""
-        assert isinstance(message, Answer)
-        if message.number > self._given:
-            self._given = message.number
-            self._noise = None
-
-    def activate(self, u: float, noise: float = 0.0, *, ask: bool = True) -> int:
-        """Play an arm: one that the survey asks about, drawn with ``u``; or the one that leads.
-
-        ``noise`` is kept until the reward comes.
-        """
-        if self.pending is not None or not 0.0 <= u < 1.0:
-            return self.learner.activate(u)  # which refuses, before anything is changed
-        if not 0.0 <= noise < 1.0:
-            raise LocalProtocolError("The noise must be in [0, 1).\nPass random.random().")
-        self.activations += 1
-        known = self._tally_read()
-        if known.is_decided:
-            mask = [int(k == known.leader) for k in range(self.spec.n_arms)]
-            self.conflicts += merge(self.learner.state, mask)
-        elif ask and self.answers_left > 0:
-            self._noise, self._seen = noise, known.snapshot
-            return self.learner.activate(u, known.asked[int(u * len(known.asked))])
-        return self.learner.activate(u, known.leader)
-
-    def reward(self, x: float) -> list[Message]:
-        """Make the answer, and forget what it was made of."""
-        if self.pending is None or not is_reward(x):
-            self.learner.reward(x)  # which refuses, before anything is changed
-        arm = self.pending
-        assert arm is not None
-        self.learner.abandon()  # it is the board's learner that learns
-        if self._noise is not None:
-            bit = blur_reward(float(x), self._noise, self._survey.truths)
-            self._noise = None
-            self._given += 1
-            self._send([Answer(self.spec.name, arm, bit, self._given, self._seen, self.voter)])
-        return self.outgoing()
-
-    def abandon(self) -> None:
-        """A reward that has not come counts as 0; an answer is then to be fetched and sent.
-
-        Without one the answers would be those of people who clicked. Its noise is spent, and is
-        not drawn again.
-        """
-        if self.pending is None:
-            self.learner.abandon()  # which refuses
-        self._send(self.reward(0.0))
-
-    def still_wants(self, message: Message) -> bool:
-        """An answer is of use until the survey is decided; no other is ever given in its place.
-
-        Refused all the same, it is kept and offered again: perhaps the device is not enrolled.
-        """
-        return not self._tally_read().is_decided
-
-    def _tally_read(self) -> TallySnapshot:
-        if self._snapshot is not None:
-            return self._snapshot
-        tally = self.tally
-        return TallySnapshot(tally.status(), tally.shared, tally.answer, tally.asked, len(tally))
-
-    def _own(self) -> dict[str, Any]:
-        read = None if self._snapshot is None else self._snapshot.to_dict()
-        return {"given": self._given, "noise": self._noise, "seen": self._seen, "read": read}
-
-    def _restore(self, own: dict[str, Any]) -> None:
-        self._given, self._noise, self._seen = own["given"], own["noise"], own["seen"]
-        if own["read"] is not None:
-            self._snapshot = TallySnapshot.read(own["read"], self.spec.n_arms)
+from devote.schemes.survey import segment_learner
+from devote.schemes.survey.respondent import Respondent
+from devote.schemes.survey.segment_learner import Bets, make_bets
+from devote.schemes.survey.segment_tally import SegmentedAnswers
+from devote.schemes.survey.signed_subsets import MOST_SEGMENTS, SignedSubsets, best_size
+from devote.schemes.survey.tally import (
+    MAX_ANSWERS,
+    Answer,
+    Answers,
+    SegmentedAnswer,
+    SurveyTally,
+)
 
 
 def _users_differ(survey: "Survey") -> str:
@@ -216,6 +45,8 @@ def _users_differ(survey: "Survey") -> str:
 def bounds(survey: "Survey", case: Case) -> tuple[Bound, ...]:
     """The subroutine's own bound at ``delta`` and at the epsilon that the noise leaves."""
     delta = case.spec.delta
+    if survey.segments:
+        return (_segments_bound(survey, case),)
     if case.users_differ and survey.answers == 1:
         # Who answers next is anybody, so that its reward is one of all users alike.
         case = replace(case, broken="")
@@ -229,7 +60,8 @@ def bounds(survey: "Survey", case: Case) -> tuple[Bound, ...]:
         return (Bound("claimed", delta, f"{text}. Its guarantee is not proved here: {why}."),)
     found = alone(case.spec, delta).bound
     assert found is not None
-    text += ", whatever the number of devices. As long as rewards do not change"
+    text += ", whatever the number of devices. As long as no answer is missing because of what it "
+    text += "says and rewards do not change"
     if survey.answers == 1:
         text += " (users may differ: each answers once)"
     else:
@@ -239,9 +71,27 @@ def bounds(survey: "Survey", case: Case) -> tuple[Bound, ...]:
     return (Bound("proved", min(found, delta), text),)
 
 
+def _segments_bound(survey: "Survey", case: Case) -> Bound:
+    delta = case.spec.delta
+    text = (
+        f"For each of {len(survey.segments)} segments the board bets on pairs of arms, with all "
+        "answers"
+    )
+    if case.broken and not case.users_differ:
+        return Bound("claimed", delta, f"{text}. This is not proved here: {case.broken}.")
+    lies = f"up to {survey.liars:,} answers may lie" if survey.liars else "no answer lies"
+    text += (
+        ": the probability that any segment's answer is wrong, whatever the number of devices and "
+        "the shares of the segments. As long as rewards and shares do not change and no answer is "
+        f"missing because of what it says; {lies}. Nothing is promised of a segment that is not "
+        "decided."
+    )
+    return Bound("proved", delta, text)
+
+
 def _guarantees(survey: "Survey", case: Case) -> Guarantees:
     """Every bound and promise with its standing; it never stalls, as more answers settle it."""
-    expected = answers_expected(case.spec)
+    expected = survey.answers_expected(case.spec)
     about = (
         "" if expected is None else f" An estimate: about {expected:,} if all options pay alike."
     )
@@ -252,13 +102,17 @@ def _guarantees(survey: "Survey", case: Case) -> Guarantees:
     )
     if survey.privacy is not None:
         times = "" if survey.answers == 1 else f", {survey.answers} times at most"
+        sent, towards = f"one blurred bit{times}", "everything the user ever does"
+        if survey.segments:
+            sent = f"{survey.subset} of {len(survey.segments)} segments, each with a sign"
+            towards = "its segment and everything the user ever does, together"
         privacy = Promise(
             "privacy",
             "proved",
-            f"All that a device ever sends is one blurred bit{times}, {survey.reply_after:g} "
-            "seconds or a little more after its choice, at a moment that does not depend on what "
-            f"its user did: {survey.privacy:g}-locally differentially private towards everything "
-            "the user ever does. Which arm it played, and that it was used, is not hidden.",
+            f"All that a device ever sends is {sent}, {survey.reply_after:g} seconds or a little "
+            "more after its choice, at a moment that does not depend on what its user did: "
+            f"{survey.privacy:g}-locally differentially private towards {towards}. "
+            "Which arm it was asked about, and that it was used, is not hidden.",
         )
     found = bounds(survey, case)
     rows = (
@@ -271,7 +125,8 @@ def _guarantees(survey: "Survey", case: Case) -> Guarantees:
         Promise(
             "one answer",
             "measured",
-            "There is one learner, so there is one answer. When all devices have answered and it "
+            "There is one board, so there is one answer, of each segment if there are any. When "
+            "all devices have answered and it "
             "is not there yet, more devices must join: the run then ends as unfinished.",
         ),
         _liars(survey),
@@ -317,6 +172,8 @@ PARAMETERS = {
     "answers": "It is how many answers each device gives.",
     "reply_after": "It is how many seconds after its choice a device answers.",
     "liars": "It is how many answers may lie.",
+    "segments": "They are the names of the kinds of users, each of which gets its own answer.",
+    "subset": "It is how many segments an answer names; leave it out for the best number.",
 }
 
 
@@ -331,13 +188,17 @@ class Survey(Scheme):
 
     The board runs the specification's subroutine at ``delta``; ``betting`` needs by far the
     fewest answers.
+
+    With ``segments`` each kind of user gets an answer of its own, and ``privacy`` covers which
+    kind a user is of. An answer then names ``subset`` of the segments (``signed_subsets``); left
+    out, it is the number with which the fewest answers are needed.
     """
 
     name: ClassVar[str] = "survey"
     about: ClassVar[About] = About(
         summary="each device plays once and sends one noisy bit; the board learns",
         source="(this project's)",
-        messages=(Answer,),
+        messages=(Answer, SegmentedAnswer),
         parameters=PARAMETERS,
         default_algorithm="betting",
         why_order="answers are counted in the order in which they came, so they need one order",
@@ -348,6 +209,8 @@ class Survey(Scheme):
     answers: int = 1
     reply_after: float = 60.0
     liars: int = 0
+    segments: tuple[str, ...] = ()
+    subset: int | None = None
 
     def __post_init__(self) -> None:
         answers = check.whole("answers", self.answers, least=1, remedy=PARAMETERS["answers"])
@@ -367,10 +230,55 @@ class Survey(Scheme):
             object.__setattr__(self, "privacy", None)
         elif given is not None:
             object.__setattr__(self, "privacy", check_privacy(given, answers, f"use {NONE!r}"))
+        self._check_segments()
 
-    def tally(self, spec: ExperimentSpec) -> Answers:
+    def _check_segments(self) -> None:
+        given: object = self.segments
+        if isinstance(given, str) or not isinstance(given, Sequence):
+            raise SpecError(f"segments={given!r} must be a list of names.\nGive a list.")
+        names = check_names(given, "segment")
+        object.__setattr__(self, "segments", names)
+        if not names:
+            if self.subset is not None:
+                raise SpecError(
+                    f"subset={self.subset!r} without segments has no meaning.\n"
+                    "Leave it out, or name the segments."
+                )
+            return
+        if not 2 <= len(names) <= MOST_SEGMENTS:
+            raise SpecError(
+                f"{len(names)} segments: there must be from 2 to {MOST_SEGMENTS}.\n"
+                "Leave segments out where all users are of one kind."
+            )
+        if self.answers != 1:
+            raise SpecError(
+                f"answers={self.answers} with segments: a device answers once, so that its answers "
+                "together do not tell its segment.\nUse answers = 1."
+            )
+        if self.subset is not None:
+            most = 1 if self.privacy is None else len(names) - 1
+            if check.whole("subset", self.subset, least=1, remedy=PARAMETERS["subset"]) > most:
+                raise SpecError(
+                    f"subset={self.subset} must be from 1 to {most} here.\nLeave it out for the "
+                    "number with which the fewest answers are needed."
+                )
+
+    def completed(self, spec: ExperimentSpec) -> "Survey":
+        """The same with the best ``subset``, where there are segments and it is left out."""
+        if not self.segments or self.subset is not None:
+            return self
+        return replace(self, subset=best_size(len(self.segments), self.privacy, spec.epsilon))
+
+    @cached_property
+    def subsets(self) -> SignedSubsets:
+        """What hides a segment and a reward together, where there are segments."""
+        assert self.segments
+        assert self.subset is not None
+        return SignedSubsets.of(len(self.segments), self.subset, self.privacy)
+
+    def tally(self, spec: ExperimentSpec) -> SurveyTally:
         """A survey without answers."""
-        return Answers(spec)
+        return SegmentedAnswers(spec) if self.segments else Answers(spec)
 
     def player(self, spec: ExperimentSpec, voter: str, n_players: int | None = None) -> Respondent:
         """A device that answers."""
@@ -383,7 +291,12 @@ class Survey(Scheme):
         It is always noisy: without privacy too, a reward between 0 and 1 is rounded to a bit at
         random.
         """
-        return Sending(noisy=True, reply_after=self.reply_after, privacy=self.privacy)
+        return Sending(
+            noisy=True,
+            reply_after=self.reply_after,
+            privacy=self.privacy,
+            segments=self.segments,
+        )
 
     @property
     def privacy_per_answer(self) -> float | None:
@@ -401,6 +314,8 @@ class Survey(Scheme):
     @property
     def slope(self) -> float:
         """2p - 1, where p is the probability of the truth: the share of a gap that noise leaves."""
+        if self.segments:
+            return self.subsets.slope
         return (2 * self.truths - GRID) / GRID
 
     def learner(self, spec: ExperimentSpec, n_players: int | None = None) -> LearnerSettings:
@@ -430,7 +345,12 @@ class Survey(Scheme):
                 f"liars={self.liars} with {spec.algorithm}: nothing is proved of it where some "
                 "answers lie.\nUse betting, or leave liars out."
             )
-        if self.learner(spec).epsilon < SMALLEST_STEP:
+        if self.segments and spec.algorithm != betting.ALGORITHM.name:
+            raise SpecError(
+                f"segments with {spec.algorithm}: only betting can tell segments apart.\n"
+                "Use betting, or leave segments out."
+            )
+        if spec.epsilon * self.slope - 4.0 / GRID < SMALLEST_STEP:
             raise SpecError(
                 f"epsilon={spec.epsilon} with privacy={self.privacy} over {self.answers} answers "
                 "of each device would take more than a million million answers.\n"
@@ -439,12 +359,36 @@ class Survey(Scheme):
 
     def fewest_players(self, spec: ExperimentSpec) -> int:
         """Enough for the fewest answers with which this survey can end."""
-        return math.ceil(fewest_answers(spec) / self.answers)
+        return math.ceil(self.fewest_answers(spec) / self.answers)
+
+    def bets(self, spec: ExperimentSpec) -> Bets:
+        """What the learners of all segments share."""
+        return make_bets(
+            self.subsets,
+            n_arms=spec.n_arms,
+            epsilon=spec.epsilon,
+            delta=spec.delta,
+            liars=self.liars,
+        )
+
+    def fewest_answers(self, spec: ExperimentSpec) -> int:
+        """No survey ends with fewer answers than this."""
+        if self.segments:
+            return segment_learner.fewest_answers(self.bets(spec))
+        return fewest_answers(spec)
+
+    def answers_expected(self, spec: ExperimentSpec) -> int | None:
+        """About how many answers decide if all arms pay alike, and segments are of one size."""
+        if self.segments:
+            means, share = [0.5] * spec.n_arms, 1.0 / len(self.segments)
+            bets = self.bets(spec)
+            return segment_learner.answers_expected(bets, self.subsets, means, share)
+        return answers_expected(spec)
 
     def too_few(self, spec: ExperimentSpec, n_players: int) -> str:
         """How many answers are needed at least, and about how many in fact."""
-        fewest, few = fewest_answers(spec), self.fewest_players(spec)
-        expected = answers_expected(spec)
+        fewest, few = self.fewest_answers(spec), self.fewest_players(spec)
+        expected = self.answers_expected(spec)
         likely = "" if expected is None else f", and about {expected:,} if all arms pay alike"
         return (
             f"This survey needs at least {fewest:,} answers{likely}; {n_players} devices give "
@@ -473,13 +417,19 @@ class Survey(Scheme):
         if self.answers > 1:
             why = _users_differ(self)
             warnings = (f"The error is proved only if options pay all users alike: {why}",)
+        what = "bit" if self.privacy is None else "noisy bit"
+        if self.segments:
+            what = f"answer that hides its segment with the bit, for {len(self.segments)} segments"
         return Planning(
             answers_each=self.answers,
             liars_tolerated=self.liars_tolerated,
-            asks=f"{times}: one play and one {'bit' if self.privacy is None else 'noisy bit'}",
+            asks=f"{times}: one play and one {what}",
             warnings=warnings,
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The name and all parameters, as JSON values."""
-        return {**super().to_dict(), "privacy": NONE if self.privacy is None else self.privacy}
+        """The name and all parameters, as JSON values; no segments are left out."""
+        values = {**super().to_dict(), "privacy": NONE if self.privacy is None else self.privacy}
+        if self.segments:
+            return {**values, "segments": list(self.segments)}
+        return {name: values[name] for name in values if name not in ("segments", "subset")}

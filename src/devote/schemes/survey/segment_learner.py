@@ -270,3 +270,50 @@ def log_capital(
         else:
             total += math.exp(term - highest)
     return highest + math.log(total / len(costs))
+
+
+def fewest_answers(bets: Bets) -> int:
+    """No segment is decided with fewer answers than this, whatever they say."""
+    rounds = min(
+        (bets.threshold + cost) / max(bets.settling[9 * i : 9 * i + 9])
+        for i, cost in enumerate(bets.settling_cost)
+    )
+    return bets.n_arms * math.ceil(rounds)
+
+
+def answers_expected(
+    bets: Bets, subsets: SignedSubsets, means: Sequence[float], share: float
+) -> int | None:
+    """About how many answers decide a segment, if its arms pay ``means`` and are asked alike.
+
+    The capital of the best arm against another grows, in each round, by the mean of its logarithm
+    at the best stake. None if it does not grow.
+    """
+    best = max(range(len(means)), key=means.__getitem__)
+    top = _sign_chances(subsets, share, means[best])
+    n_stakes, rounds = len(bets.settling_cost), []
+    for k, mean in enumerate(means):
+        if k == best:
+            continue
+        other = _sign_chances(subsets, share, mean)
+        pairs = [p * q for p in top for q in other]
+        needed = []
+        for i in range(n_stakes):
+            logs = bets.settling[9 * i : 9 * i + 9]
+            growth = sum(p * log for p, log in zip(pairs, logs, strict=True))
+            if growth > 0.0:
+                cost = bets.threshold + math.log(n_stakes) + bets.settling_cost[i]
+                needed.append(cost / growth)
+        if not needed:
+            return None
+        rounds.append(min(needed))
+    return math.ceil(sum(rounds) + max(rounds))
+
+
+def _sign_chances(subsets: SignedSubsets, share: float, mean: float) -> tuple[float, float, float]:
+    """The probabilities of the signs -, 0 and + of a segment in an answer."""
+    own, other = subsets.probabilities
+    rest = (1.0 - share) * subsets.presence[1] / 2.0
+    plus = share * (own * mean + other * (1.0 - mean)) + rest
+    minus = share * (own * (1.0 - mean) + other * mean) + rest
+    return minus, 1.0 - plus - minus, plus

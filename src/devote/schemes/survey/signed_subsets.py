@@ -22,6 +22,9 @@ from devote.rules.randomizer import GRID
 
 MOST_SEGMENTS = 64
 
+DIGITS = 32
+"""Segments whose signs fit in one number of a message: 3^32 is below 2^53."""
+
 
 @dataclass(frozen=True)
 class SignedSubsets:
@@ -151,3 +154,33 @@ def is_signed_subset(subsets: SignedSubsets, signs: Sequence[int]) -> bool:
         and all(type(sign) is int and -1 <= sign <= 1 for sign in signs)
         and sum(map(abs, signs)) == subsets.size
     )
+
+
+def pack(signs: Sequence[int]) -> tuple[int, int]:
+    """Signs as two numbers in base 3, the first 32 segments in the first, the lowest digit first.
+
+    A digit is 0 for an absent segment, 1 for +, 2 for -.
+
+    >>> pack((0, 1, -1))
+    (21, 0)
+    """
+    low, high = 0, 0
+    for z, sign in enumerate(signs):
+        digit = sign % 3 * 3 ** (z % DIGITS)
+        low, high = (low + digit, high) if z < DIGITS else (low, high + digit)
+    return low, high
+
+
+def unpack(low: int, high: int, n_segments: int) -> tuple[int, ...] | None:
+    """The signs that ``pack`` was given; None for digits beyond the number of segments.
+
+    >>> unpack(21, 0, n_segments=3), unpack(21, 0, n_segments=2)
+    ((0, 1, -1), None)
+    """
+    signs = []
+    for z in range(n_segments):
+        if z == DIGITS:
+            low, high = high, low
+        low, digit = divmod(low, 3)
+        signs.append(digit - 3 * (digit // 2))
+    return None if low or high else tuple(signs)

@@ -11,9 +11,12 @@ learned from: what is compared comes from the same stretch of time.
 
 import hashlib
 import math
+from abc import abstractmethod
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from devote.protocol.learner import Learner
 from devote.protocol.messages import ARM, WHOLE, Message, Number, message
@@ -21,6 +24,8 @@ from devote.protocol.scheme import Estimates, Status, Tally
 from devote.protocol.spec import ExperimentSpec
 from devote.rules.randomizer import GRID
 from devote.schemes.estimate import answers_expected
+from devote.schemes.survey.arrival import ArrivalTest
+from devote.schemes.survey.signed_subsets import DIGITS
 
 if TYPE_CHECKING:
     from devote.schemes.survey.scheme import Survey
@@ -48,6 +53,31 @@ class Answer:
     experiment: str
     arm: int
     bit: int
+    number: int
+    seen: int
+    voter: str
+
+
+@message(
+    "segmented_answer",
+    question=("number",),
+    arm=ARM,
+    low=Number(0, 3**DIGITS - 1),
+    high=Number(0, 3**DIGITS - 1),
+    number=Number(1, 1),
+    seen=Number(0, WHOLE),
+)
+@dataclass(frozen=True, slots=True)
+class SegmentedAnswer:
+    """``voter`` was asked about ``arm``; ``low`` and ``high`` are a signed subset of the segments.
+
+    ``seen`` is as in ``Answer``; ``number`` is 1, since a device answers once.
+    """
+
+    experiment: str
+    arm: int
+    low: int
+    high: int
     number: int
     seen: int
     voter: str
@@ -102,7 +132,102 @@ def seeds(spec: ExperimentSpec) -> tuple[int, int]:
     return int.from_bytes(digest[:4]) >> 1, int.from_bytes(digest[4:8]) >> 1
 
 
-class Answers(Tally):
+MISMATCH = (
+    "Answers are missing for a reason: some options are answered more often than others that were "
+    "asked about as often. The error that is proved here is only for answers whose arrival does "
+    "not depend on what they say, so nothing is proved of this experiment."
+)
+
+
+class SurveyTally(Tally):
+    """Who has answered, and whether answers arrive whatever they say; segments or none."""
+
+    form: ClassVar[type]
+    """The kind of message that is counted here."""
+    content: ClassVar["attrgetter[tuple[int, ...]]"]
+    """What an answer says, as a tuple."""
+
+    def __init__(self, spec: ExperimentSpec) -> None:
+        super().__init__(spec)
+        self._survey = cast("Survey", spec.scheme)
+        self._given: dict[tuple[str, int], tuple[int, ...]] = {}
+        self._counts = [0] * spec.n_arms
+        self.arrival = ArrivalTest(spec.n_arms, self._survey.liars)
+
+    def __len__(self) -> int:
+        """How many answers there are."""
+        return len(self._given)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Answers about each arm."""
+        return tuple(self._counts)
+
+    @property
+    @abstractmethod
+    def asked(self) -> tuple[int, ...]:
+        """The arms that are asked about now, among which devices draw."""
+
+    def _refusal(self, message: Message) -> str | None:
+        if type(message) is not self.form:
+            has = "segments" if self._survey.segments else "no segments"
+            return f"This survey has {has}, so it takes another kind of answer.\nDiscard this one."
+        assert isinstance(message, Answer | SegmentedAnswer)
+        survey = self._survey
+        before = self._given.get((message.voter, message.number))
+        if before is not None:
+            if before == self.content(message):
+                return None
+            return "This device has given another answer before.\nA device answers once."
+        if message.number > survey.answers:
+            return (
+                f"number={message.number} was given, but each device gives {survey.answers} "
+                "in this survey.\nDiscard the answer."
+            )
+        if self.status() != "open":
+            return "This survey is decided.\nDiscard the answer, and play the arm that won."
+        return None
+
+    def add(self, message: Message) -> bool:
+        """Take in an answer; one that is refused changes nothing."""
+        if self._refusal(message) is not None:
+            return False
+        assert isinstance(message, Answer | SegmentedAnswer)
+        key, arm = (message.voter, message.number), message.arm
+        if key in self._given:
+            return False
+        self._given[key] = self.content(message)
+        self._counts[arm] += 1
+        self.arrival.add(arm, message.seen)
+        if self._take(message):
+            self.arrival.asks(len(self), self.asked)
+        return True
+
+    @property
+    def mismatch(self) -> str | None:
+        """What is wrong if answers are missing for a reason, as a sentence; None if they are not.
+
+        Answers about each arm stand beside how many there would be if none were missing.
+        """
+        if not self.arrival.has_mismatch:
+            return None
+        return MISMATCH
+
+    @abstractmethod
+    def _take(self, message: Any) -> bool:
+        """Learn from a new answer; returns whether other arms are asked about now."""
+
+    def public(self, n_players: int | None = None) -> dict[str, Any]:
+        """What a device reads; an answer repeats ``snapshot``, the answers counted so far."""
+        return {
+            **super().public(n_players),
+            "asked": list(self.asked),
+            "counts": list(self._counts),
+            "snapshot": len(self),
+        }
+
+
+class Answers(SurveyTally):
     """A survey as its board shows it.
 
     >>> spec = ExperimentSpec(arms=2, scheme="survey")
@@ -113,31 +238,21 @@ class Answers(Tally):
     ((1, 0), 'open')
     """
 
+    form = Answer
+    content = attrgetter("arm", "bit", "seen")
+
     def __init__(self, spec: ExperimentSpec) -> None:
         super().__init__(spec)
-        self._survey = cast("Survey", spec.scheme)
         self.learner = Learner(spec.scheme.learner(spec))
         self.shared_mask = self.learner.state.alive
         self._seeds = seeds(spec)
         self._steps = 0
-        self._given: dict[tuple[str, int], tuple[int, int, int]] = {}
-        self._bits: list[bytearray] = [bytearray() for _ in spec.arm_names]
-        self._used = [0] * spec.n_arms
-        """How many answers about each arm the learner has had, or never will have."""
+        self._queues: list[deque[int]] = [deque() for _ in spec.arm_names]
         self._asked = self._asks()
         self._ones = [0] * spec.n_arms
         self._next_mark = 1
         self._marked: list[float] | None = None
         self._expected: tuple[int | None] | None = None
-
-    def __len__(self) -> int:
-        """How many answers there are."""
-        return len(self._given)
-
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """Answers about each arm."""
-        return tuple(len(bits) for bits in self._bits)
 
     @property
     def shared(self) -> tuple[int, ...]:
@@ -146,72 +261,47 @@ class Answers(Tally):
 
     @property
     def asked(self) -> tuple[int, ...]:
-        """The arms that the learner asks about now, among which devices draw."""
+        """The arms that the learner asks about now."""
         return tuple(k for k, asked in enumerate(self._asked) if asked)
 
     @property
     def leader(self) -> int:
         """The arm that looks best among those that remain."""
-        return leader(self.counts, self._ones, self.shared_mask)
+        return leader(self._counts, self._ones, self.shared_mask)
 
     @property
     def answer(self) -> tuple[int, ...]:
         """The arms that remain, the highest estimate first; one once it is settled."""
-        counts = self.counts
+        counts = self._counts
         return tuple(
             sorted(self.shared, key=lambda k: (-self._ones[k] / counts[k] if counts[k] else 0.5, k))
         )
 
-    def _refusal(self, message: Message) -> str | None:
-        assert isinstance(message, Answer)
-        before = self._given.get((message.voter, message.number))
-        if before is not None:
-            if before == (message.arm, message.bit, message.seen):
-                return None
-            return "This device has given another answer before.\nA device answers once."
-        if message.number > self._survey.answers:
-            return (
-                f"number={message.number} was given, but each device gives {self._survey.answers} "
-                "in this survey.\nDiscard the answer."
-            )
-        if self.learner.best is not None:
-            return "This survey is decided.\nDiscard the answer, and play the arm that won."
-        return None
-
-    def add(self, message: Message) -> bool:
-        """Take in an answer; one that is refused changes nothing."""
-        assert isinstance(message, Answer)
-        key, given = (message.voter, message.number), self._given
-        if key in given or self._refusal(message) is not None:
-            return False
-        given[key] = (message.arm, message.bit, message.seen)
-        self._bits[message.arm].append(message.bit)
+    def _take(self, message: Answer) -> bool:
         self._ones[message.arm] += message.bit
-        if len(given) >= self._next_mark:
+        if len(self) >= self._next_mark:
             self._mark()
-        if self._asked[message.arm]:
-            self._feed()
-        else:
-            self._used[message.arm] += 1
-        return True
+        if not self._asked[message.arm]:
+            return False
+        self._queues[message.arm].append(message.bit)
+        return self._feed()
 
-    def _feed(self) -> None:
+    def _feed(self) -> bool:
         """Hand the learner the answers it asks for, as long as they are there."""
-        learner, used = self.learner, self._used
+        learner, asked = self.learner, self._asked
         while learner.best is None:
             arm = learner.pending
             if arm is None:
                 arm = learner.activate(uniform(*self._seeds, self._steps))
                 self._steps += 1
-            bits = self._bits[arm]
-            if used[arm] == len(bits):
-                return
-            used[arm] += 1
-            learner.reward(float(bits[used[arm] - 1]))
-            before, self._asked = self._asked, self._asks()
-            for k, was_asked in enumerate(before):
-                if was_asked and not self._asked[k]:
-                    used[k] = len(self._bits[k])
+            if not self._queues[arm]:
+                break
+            learner.reward(float(self._queues[arm].popleft()))
+            self._asked = self._asks()
+            for k, is_asked in enumerate(self._asked):
+                if not is_asked:
+                    self._queues[k].clear()
+        return self._asked != asked
 
     def _asks(self) -> list[bool]:
         learner = self.learner
@@ -222,15 +312,6 @@ class Answers(Tally):
         """Agreed once the learner is down to one arm; until then more devices may answer."""
         return "open" if self.learner.best is None else "agreed"
 
-    def public(self, n_players: int | None = None) -> dict[str, Any]:
-        """What a device reads; an answer repeats ``snapshot``, the answers counted so far."""
-        return {
-            **super().public(n_players),
-            "asked": list(self.asked),
-            "counts": list(self.counts),
-            "snapshot": len(self),
-        }
-
     def estimates(self) -> Estimates:
         """Each arm's mean with its interval, from all its answers; None where there are none.
 
@@ -240,19 +321,19 @@ class Answers(Tally):
         share = self._survey.slope
         alpha = self.spec.delta / self.spec.n_arms
         rows: Estimates = []
-        for n, mean in zip(self.counts, self._means(), strict=True):
+        for n, mean in zip(self._counts, self._means(), strict=True):
             if mean is None:
                 rows.append(None)
                 continue
             log = 0.5 * math.log(1.0 + n / RHO) - math.log(alpha)
             reach = math.sqrt((n + RHO) / 2.0 * log) / (n * share)
-            rows.append((_clip(mean), _clip(mean - reach), _clip(mean + reach)))
+            rows.append((clip(mean), clip(mean - reach), clip(mean + reach)))
         return rows
 
     def _means(self) -> list[float | None]:
         share = self._survey.slope
         lowest = (1.0 - share) / 2.0
-        counts = zip(self.counts, self._ones, strict=True)
+        counts = zip(self._counts, self._ones, strict=True)
         return [(ones / n - lowest) / share if n else None for n, ones in counts]
 
     def view(self) -> dict[str, Any]:
@@ -262,7 +343,7 @@ class Answers(Tally):
         text = f"{len(self):,}" + (": decided" if decided else of)
         return {
             "heading": "answers",
-            "counts": list(self.counts),
+            "counts": list(self._counts),
             "needed": None,
             "facts": [],
             "notes": self._notes(is_estimated=needed is not None and not decided),
@@ -282,14 +363,14 @@ class Answers(Tally):
         survey = self._survey
         notes = [
             "A dot is an option's estimated mean, its bar the interval around it. All intervals "
-            f"hold at all times with probability {_percent(1.0 - self.spec.delta)} or more, if "
+            f"hold at all times with probability {percent(1.0 - self.spec.delta)} or more, if "
             "devices tell the truth. The board compares options pair by pair, so it can decide "
             "while bars overlap."
         ]
         if survey.privacy is not None:
             notes.append(
                 "Noise hides what each device found: an answer is the true bit with probability "
-                f"{_percent(survey.truths / GRID)}, else its opposite. The estimates allow for "
+                f"{percent(survey.truths / GRID)}, else its opposite. The estimates allow for "
                 "that."
             )
         if is_estimated:
@@ -318,15 +399,17 @@ class Answers(Tally):
         """Keep the estimates, each time that answers have grown by an eighth."""
         means = self._means()
         self._next_mark = len(self) + 1 + len(self) // 8
-        self._marked = [_clip(mean) for mean in means if mean is not None]
+        self._marked = [clip(mean) for mean in means if mean is not None]
         if len(self._marked) < len(means):
             self._marked = None
         self._expected = None
 
 
-def _clip(value: float) -> float:
+def clip(value: float) -> float:
+    """The nearest number from 0 to 1."""
     return min(1.0, max(0.0, value))
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A share as text."""
     return f"{100.0 * share:.3g} %"
