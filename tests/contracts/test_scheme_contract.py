@@ -220,6 +220,7 @@ def test_an_empty_tally_is_open_and_its_view_has_the_documented_shape(scheme):
 
 
 MAY_SAY = {"notes", "progress", "leader", "states", "estimates", "answers_needed"}
+MAY_SAY |= {"segments", "mismatch"}
 
 
 def assert_says_what_it_must(tally, spec):

@@ -119,7 +119,10 @@ class Tally(ABC):
         * ``progress``: lists of a label, how many there are, of how many or None, and a text;
         * ``leader``: the arm that is ahead, or None;
         * ``states``: a text for each arm, how it stands;
-        * ``estimates``, as above, and ``answers_needed``, about how many messages decide, or None.
+        * ``estimates``, as above, and ``answers_needed``, about how many messages decide, or None;
+        * ``mismatch``: why nothing is proved of this experiment any more, a sentence, or None;
+        * ``segments``: of each its ``name``, ``status``, ``leader`` and ``answer`` (an arm or
+          None), ``share`` of users, ``progress`` and ``estimates`` as above.
         """
 
 

@@ -43,6 +43,7 @@ BOARDS = 40
 
 VIEW = {"heading", "counts", "needed", "facts"}
 MORE_VIEW = {"notes", "progress", "leader", "states", "estimates", "answers_needed"}
+MORE_VIEW |= {"segments", "mismatch"}
 
 
 class SchemeFault(DevoteError):

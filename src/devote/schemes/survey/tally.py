@@ -352,6 +352,7 @@ class Answers(SurveyTally):
             "states": [self._state(arm) for arm in range(self.spec.n_arms)],
             "estimates": [None if row is None else list(row) for row in self.estimates()],
             "answers_needed": needed,
+            "mismatch": self.mismatch,
         }
 
     def _state(self, arm: int) -> str:
