@@ -488,7 +488,8 @@ def _costs(found: dict[str, Any], main: dict[str, Any]) -> list[RenderableType]:
         if len(rows) < 2:
             continue
         values = (
-            ("none" if row["value"] is None else f"{row['value']:,g}") + "*" * (row["value"] == row["before"])
+            ("none" if row["value"] is None else f"{row['value']:,g}")
+            + "*" * (row["value"] == row["before"])
             for row in rows
         )
         times = (_days(row, brief) for row in rows)
