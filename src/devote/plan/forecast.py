@@ -217,8 +217,7 @@ def why_not_simulated(spec: ExperimentSpec, question: Question) -> str:
 
 def _changes(problem: Problem) -> bool:
     """Whether rewards may change with time."""
-    in_order = problem.replay is not None and problem.replay_order == "time"
-    return bool(problem.switches or any(problem.drift or ()) or in_order)
+    return bool(problem.switches or any(problem.drift or ()) or problem.replay)
 
 
 def _is_stream(spec: ExperimentSpec, problem: Problem) -> bool:
