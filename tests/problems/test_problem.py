@@ -116,7 +116,7 @@ TWO = [0.5, 0.6]
         ),
         (
             lambda: Problem("p", TWO, switches=[(9, TWO), (9, TWO)]),
-            r"switches\[1\] time=9 must be a whole number, 10 or more.\nGive switches in increasing",
+            r"switches\[1\] time=9 must be a whole number, 10 or more.\nGive switches in",
         ),
         (lambda: Problem("p", TWO, switches=[(1.5, TWO)]), r"time=1.5 must be a whole number"),
         (lambda: Problem("p", TWO, switches=[(-1, TWO)]), r"time=-1 must be a whole number"),
