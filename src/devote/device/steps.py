@@ -264,6 +264,10 @@ class Change(NamedTuple):
     forged: bool = False
 
 
+NOTHING_ELSE = Change()
+"""As at most pulls: the record's own fields only."""
+
+
 # Plays and what became of them: one text, 14 letters a play, of which the last may be pending.
 
 _NAME, _ENTRY = 12, 14
@@ -342,8 +346,9 @@ def choose(record: Record, now: float, u: float, noise: float, jitter: float) ->
         record.closes = now + after
         record.reply_at = record.closes + after * (EARLIEST + (LATEST - EARLIEST) * jitter)
     record.plays = _noted(record.plays, os.urandom(_NAME // 2).hex(), _PENDING)
-    added = _add(record, player.outgoing())
-    return Change(added, sends=bool(added) or record.reply_at is not None)
+    if (added := _add(record, player.outgoing())) or record.reply_at is not None:
+        return Change(added, sends=True)
+    return NOTHING_ELSE
 
 
 def wake(record: Record, noise: float) -> Change:
@@ -412,8 +417,10 @@ def _end(record: Record, fate: str, messages: Sequence[Message]) -> Change:
     added = _add(record, messages, record.reply_at if is_answer else None)
     record.pending_at = record.reply_at = None
     record.plays = _noted(record.plays, record.plays[-_ENTRY:][:_NAME], fate)
+    if not added:
+        return NOTHING_ELSE
     # An answer is posted when its time comes; its reward must not wake anybody.
-    return Change(added, sends=bool(added) and not is_answer)
+    return Change(added, sends=not is_answer)
 
 
 def _add(

@@ -25,7 +25,7 @@ from devote.boards.board import Envelope, Experiment
 from devote.boards.database import Database, Layout, StoreError, StoreMismatch
 from devote.boards.identity import Identity
 from devote.boards.logs import Remembered, Statement
-from devote.device.steps import Bookmark, Change, Entry, Record, count_own
+from devote.device.steps import NOTHING_ELSE, Bookmark, Change, Entry, Record, count_own
 from devote.protocol import (
     ExperimentSpec,
     LocalProtocolError,
@@ -197,7 +197,7 @@ class Store:
     def save(self, record: Record, change: Change) -> None:
         """Store a step: all of it or nothing. It is in the file when this returns."""
         played = (record.player.to_json(), record.plays, record.pending_at, record.reply_at)
-        if record.bookmark is self._bookmark and not any(change):  # as at most pulls
+        if change is NOTHING_ELSE and record.bookmark is self._bookmark:
             self.database.write_one(_PLAYED, played)
             return
         is_durable = bool(change.outbox or change.removed)
