@@ -13,14 +13,12 @@ save time.
 import argparse
 import math
 import random
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from devote.plan.compare import compare
+from devote.plan.compare import Row, compare, deployable, weigh
 from devote.plan.question import Question
-from devote.plan.weigh import Row, check_question
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.protocol.planning import Wish
@@ -40,15 +38,7 @@ GOOD = 0.10
 DECIDED = 0.93
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """One question, and what the options pay."""
-
-    question: Question
-    problem: Problem
-
-
-def draw(rng: random.Random) -> Drawn:
+def draw(rng: random.Random) -> Question:
     """A question: options from click rates to .7, and a fleet of any size."""
     while True:
         n_arms = rng.randint(2, 8)
@@ -68,25 +58,28 @@ def draw(rng: random.Random) -> Drawn:
         expected = answers_expected(Survey.suited(wish), means)
         if expected is None or expected > MOST:
             continue
-        rates = (plays, None) if visitors is None else (None, visitors)
-        try:
-            question = Question(wish, *rates, days=365.0)
-            check_question(question)  # what the planner refuses has no forecast
-        except ValueError:
-            continue
-        return Drawn(question, Problem("drawn", means))
+        how = {"plays_per_day": plays} if visitors is None else {"visitors_per_day": visitors}
+        question = Question(wish, Problem("drawn", tuple(means)), **how)
+        if any(weigh(form, question).is_able for form in deployable()):
+            return question
 
 
-def measure(row: Row, drawn: Drawn, runs: int) -> tuple[float, float, str]:
+def measure(row: Row, question: Question, runs: int) -> tuple[float, float, str]:
     """The mean of other runs, the share of them that the devices named decide, and what ran."""
     made = row.forecast
     assert made is not None
-    spec, means, devices = made.spec, drawn.problem.means, made.devices
-    n = drawn.question.wish.n_players
+    spec, means, devices = made.spec, question.problem.means, made.devices
+    n = question.wish.n_players
     if made.unit == "plays":
         if n <= 300:
             fleet = simulate(
-                spec, drawn.problem, n, trials=runs, seed=OTHER_SEED, workers=None, progress=False
+                spec,
+                question.problem,
+                n,
+                trials=runs,
+                seed=OTHER_SEED,
+                workers=None,
+                progress=False,
             )
             ended = fleet.samples > 0
             return float(fleet.samples[ended].mean() / n), float(ended.mean()), "fleet"
@@ -96,7 +89,7 @@ def measure(row: Row, drawn: Drawn, runs: int) -> tuple[float, float, str]:
         return float(jury.plays[ended].mean()), float((few.winner >= 0).mean()), "jurors"
     assert devices is not None
     if devices <= SMALL and made.under_way == 0:
-        return _whole_survey(spec, drawn.problem, devices, runs)
+        return _whole_survey(spec, question.problem, devices, runs)
     found = simulate_answers(spec, means, runs=runs, seed=OTHER_SEED, lag=made.under_way)
     return float(found.answers.mean()), float((found.answers <= devices).mean()), "stream"
 
@@ -116,16 +109,16 @@ def _whole_survey(
     )
 
 
-def show(drawn: Drawn, row: Row, mean: float, decided: float, by: str) -> tuple[str, float]:
+def show(question: Question, row: Row, mean: float, decided: float, by: str) -> tuple[str, float]:
     """A line of the table, and forecast over measured."""
-    wish, made = drawn.question.wish, row.forecast
+    wish, made = question.wish, row.forecast
     assert made is not None
     forecast = float(made.takes.mean())
     error = float(made.takes.std(ddof=1)) * 1.96 / math.sqrt(made.runs)
     assert np.isfinite(forecast)
     who = f"{wish.n_players:,} devices"
-    if drawn.question.visitors_per_day is not None:
-        who = f"{drawn.question.visitors_per_day:,.0f} visitors a day"
+    if question.visitors_per_day is not None:
+        who = f"{question.visitors_per_day:,.0f} visitors a day"
     unit = "answers" if made.unit == "answers" else "plays each"
     cells = [
         " ".join(f"{m:g}" for m in wish.means or ()),
@@ -162,12 +155,12 @@ def main() -> None:
     print(f"| {' | '.join(HEADS)} |\n|{'---|' * len(HEADS)}", flush=True)
     good, worst = 0, 1.0
     for _ in range(asked.settings):
-        drawn = draw(rng)
-        found = compare(drawn.question, drawn.problem, seconds=asked.seconds, with_costs=False)
+        question = draw(rng)
+        found = compare(question, seconds=asked.seconds, with_costs=False)
         survey = next(row for row in found.rows if row.name == Survey.name)
         row = survey if found.use is None else found.use
-        mean, decided, by = measure(row, drawn, asked.runs)
-        line, ratio = show(drawn, row, mean, decided, by)
+        mean, decided, by = measure(row, question, asked.runs)
+        line, ratio = show(question, row, mean, decided, by)
         print(line, flush=True)
         good += abs(ratio - 1.0) <= GOOD
         worst = min(worst, decided)

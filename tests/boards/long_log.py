@@ -21,7 +21,6 @@ from devote.boards.http import HttpBoard
 from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore, add_voters
 from devote.device.core import Core
-from devote.device.steps import Expiry
 from devote.device.store import Store
 from devote.device.sync import Terms, join, sync_once
 from devote.protocol import ExperimentSpec, to_json
@@ -60,9 +59,8 @@ def fill(path: Path, votes: int) -> None:
 async def read(url: str, path: Path, cut_after: float | None) -> tuple[int, bool]:
     """A device joins, or goes on; how far it has read, and whether to the end."""
     async with HttpBoard(url, timeout=60.0) as board:
-        store = Store.open(path)
-        await join(store, board, Terms(url=url, expiry=Expiry()))
-        core = Core(store)
+        core = Core(Store.open(path), starts=False)
+        await join(core, board, Terms(url=url))
         try:
             async with asyncio.timeout(cut_after):
                 done = await sync_once(core, board)

@@ -94,9 +94,14 @@ def test_a_move_that_breaks_off_leaves_nothing_and_can_be_done_again(tmp_path, m
         def die(*_):
             raise asyncio.CancelledError
 
-        for broken in (nats.log, "publish"), (nats.log, "catch_up"), (nats, "open"):
+        for broken in ("copy", "adopt"):
+            command = nats._command
+
+            async def die_at(do, *given, broken=broken, command=command, **more):
+                return die() if do == broken else await command(do, *given, **more)
+
             with monkeypatch.context() as patch:
-                patch.setattr(*broken, die)
+                patch.setattr(nats, "_command", die_at)
                 with suppress(BaseException):
                     migrate(file, nats, "banner")
             with pytest.raises(UnknownExperiment):
@@ -112,13 +117,13 @@ def test_what_is_posted_meanwhile_stops_the_move(tmp_path, monkeypatch):
     with both(tmp_path) as (file, nats):
         file.create(here(SMALL_JURY))
         enrol_all(file, ENROLLED)
-        catch_up = nats.log.catch_up
+        add = nats.invites.add
 
-        async def post_and_catch_up():
+        async def post_and_add(*given):
             await asyncio.to_thread(file.post, "banner", claim(ENROLLED[0]))
-            await catch_up()
+            await add(*given)
 
-        monkeypatch.setattr(nats.log, "catch_up", post_and_catch_up)
+        monkeypatch.setattr(nats.invites, "add", post_and_add)
         with pytest.raises(StoreError, match=r"meanwhile; nothing was moved.\nStop the server"):
             migrate(file, nats, "banner")
         with pytest.raises(UnknownExperiment):

@@ -128,7 +128,7 @@ def test_a_dropped_answer_with_all_others_numbered_anew_is_found_by_who_remember
     store, victim = tmp_path / "device.db", identity(VICTIM)
     device = Store.open(store)
     joined(device, here(survey_spec()), victim)
-    device.save(Change(outbox=[Entry(answers[VICTIM - 1], "sent", has_left=True)]))
+    device.save(device.load(), Change(outbox=[Entry(answers[VICTIM - 1], "sent", has_left=True)]))
     device.close()
     ran = devote("verify", copy, "--store", store, "--json")
     assert found(ran) == {}

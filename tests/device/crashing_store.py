@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.device.reopened import ReopenedDatabase, content_of, empty
 
-from devote.device.steps import Change
+from devote.device.steps import Change, Record
 from devote.device.store import Store
 from devote.protocol import ExperimentSpec, Player
 
@@ -116,25 +116,33 @@ class CrashingStore(Store):
     def crash_at(self, when: str | None) -> None:
         self.database.crash_at = when
 
-    def save(self, change: Change) -> None:
-        self.database.entry = self._entry(change)
-        super().save(change)
+    def save(self, record: Record, change: Change) -> None:
+        self.database.entry = self._entry(record, change)
+        super().save(record, change)
 
-    def _entry(self, change: Change) -> tuple[Any, ...] | None:
+    def _entry(self, record: Record, change: Change) -> tuple[Any, ...] | None:
+        """What has happened, by what is new in the record."""
+        now = (record.plays, record.player.activations, record.bookmark)
+        (plays, activations, bookmark), self.known = self.known, now
         sent = tuple(entry.envelope.message for entry in change.outbox)
         if change.rewind is not None:
             return ("rewind", ())
-        if "cursor" in change.row:
+        if record.bookmark != bookmark:
             messages = tuple(posted.envelope.message for posted in change.read)
-            return ("read", messages, change.row["complete"])
-        if "player" not in change.row or change.reloads:
-            return None
-        verb, value, expired = self.doing
-        if "plays" not in change.row:
-            return ("wake", value[1], sent)
-        if change.row["pending_at"] is not None:
-            return ("activate", value, sent)
-        return (*(("reward", value) if verb == "reward" else expired), sent)
+            return ("read", messages, record.bookmark.complete)
+        if record.plays != plays:
+            verb, value, expired = self.doing
+            if record.pending_at is not None:
+                return ("activate", value, sent)
+            return (*(("reward", value) if verb == "reward" else expired), sent)
+        if record.player.activations != activations:
+            return ("wake", self.doing[1][1], sent)
+        return None
+
+    def load(self) -> Record:
+        record = super().load()
+        self.known = (record.plays, record.player.activations, record.bookmark)
+        return record
 
 
 def replay(log: list[tuple[Any, ...]], spec: ExperimentSpec, voter: str) -> Player:

@@ -219,3 +219,10 @@ def test_a_store_that_can_be_neither_written_nor_read_leaves_nothing_that_is_not
     assert core.pending() is None
     core.reward(1.0, core.choose())
     assert not core.status().degraded
+
+
+def test_that_an_empty_board_was_read_to_its_end_is_kept(core):
+    assert core.receive((), end=0)
+    core = reopen(core)
+    assert core.status().complete
+    core.close()

@@ -108,7 +108,7 @@ class World:
 
     def await_votes(self, above: int) -> bool:
         """False if the experiment ended before there were so many."""
-        while self.store.numbers().get("banner", 0) < above:
+        while self.store.rows("banner")[0] < above:
             assert self.server.poll() is None
             if all(device.poll() == 0 for device in self.devices):
                 return False

@@ -143,9 +143,9 @@ def test_on_a_full_disk_the_step_has_not_happened_and_can_be_made_again(path, mo
     before = core.record.player.to_dict()
     save = store.save
 
-    def save_more(change):
-        row = {**change.row, "player": change.row["player"] + " " * 100_000}
-        save(change._replace(row=row))
+    def save_more(record, change):
+        record.plays += " " * 100_000
+        save(record, change)
 
     monkeypatch.setattr(store, "save", save_more)
     with pytest.raises(StoreFull, match="Make room"):

@@ -140,7 +140,7 @@ def test_a_jump_of_the_clock_changes_nothing_while_the_process_runs():
         hand.wall += jump
         core.reward(1.0)
         hand.wall -= 2 * jump
-        core.reload()  # as after trouble with the store
+        core.is_stale = True  # as after trouble with the store
         assert core.waiting == ()
         assert 1.05 * AFTER <= leaves_at(core, hand) <= 1.25 * AFTER + 1.0
         core.close()

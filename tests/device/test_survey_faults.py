@@ -152,7 +152,7 @@ def test_the_run_sees_noise_that_is_drawn_again_when_an_answer_is_offered_again(
 
     def drawn_again(self):
         return tuple(
-            self.identity.sign(
+            self.record.identity.sign(
                 type(e.message)(**fields(e.message), bit=self.jitter() < 0.5), self.record.scope
             )
             for e in waiting(self)

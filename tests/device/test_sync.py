@@ -287,9 +287,7 @@ def test_a_stream_brings_votes_between_rounds_and_wake_sends_at_once(core, board
     asyncio.run(asyncio.wait_for(main(), 10.0))
 
 
-def test_where_streams_do_not_get_through_they_are_tried_ever_more_rarely(
-    core, board, hand, monkeypatch
-):
+def test_where_streams_do_not_get_through_rounds_do_the_work(core, board, hand, monkeypatch):
     opened = []
 
     async def cut(after=0):
@@ -298,13 +296,10 @@ def test_where_streams_do_not_get_through_they_are_tried_ever_more_rarely(
         yield
 
     monkeypatch.setattr(board, "stream", cut)
-    slept = waits(core, board, hand, 60, pace=Pace(15.0, 1.0, 60.0))
+    slept = waits(core, board, hand, 120, pace=Pace(15.0, 1.0, 60.0))
     assert core.status().complete
-    gaps = [later - sooner for sooner, later in pairwise(opened)]
-    # Each is at least twice the last, up to an hour; rounds are never closer than half a pace.
-    assert gaps[:4] == sorted(gaps[:4])
-    assert len(gaps) > 3
-    assert all(gap >= 15.0 * 2.0**n for n, gap in enumerate(gaps[:4]))
+    assert len(opened) > 2
+    assert all(later - sooner >= 600.0 for sooner, later in pairwise(opened))
     assert all(seconds >= 7.5 for seconds in slept)
 
 

@@ -145,7 +145,7 @@ def test_a_device_that_was_revoked_is_refused_and_goes_on_with_a_new_number(tmp_
         device = await join(tmp_path, ticket)
         votes = device.board.votes
         votes.take([revocation(1)])
-        envelope = device.core.identity.sign(Vote("banner", 0, 0, voter), votes.scope)
+        envelope = device.core.record.identity.sign(Vote("banner", 0, 0, voter), votes.scope)
         with pytest.raises(VoterRevoked, match="The operator has revoked this device"):
             await device.board.publish(envelope)
         await device.close()

@@ -1,14 +1,11 @@
 """The schemes side by side: who can, who cannot, which to use, what it costs, what to relax."""
 
-from dataclasses import replace
-
 import pytest
 
-from devote.plan.compare import compare
+from devote.plan.compare import compare, weigh
 from devote.plan.forecast import Effort, forecast
 from devote.plan.plan import web_shop
 from devote.plan.question import Question
-from devote.plan.weigh import check_question, weigh
 from devote.problems import PROBLEMS, Problem
 from devote.protocol import SpecError
 from devote.protocol.planning import Wish
@@ -28,11 +25,11 @@ EASY = Problem("easy", [0.7, 0.5, 0.3])
 def question(problem=EASY, *, days=365.0, visitors=None, plays=10.0, **wish):
     asked = {"n_players": 1_000, "n_arms": problem.n_arms, "epsilon": 0.1, "delta": 0.05, **wish}
     asked.setdefault("means", problem.means)
-    return Question(Wish(**asked), None if visitors else plays, visitors, days)
+    return Question(Wish(**asked), problem, None if visitors else plays, visitors, days)
 
 
-def quick(asked, problem=EASY, **more):
-    return compare(asked, problem, **{"runs": 100, "seconds": 1.0, **more})
+def quick(asked, **more):
+    return compare(asked, **{"runs": 100, "seconds": 1.0, **more})
 
 
 def rows_of(found):
@@ -42,7 +39,7 @@ def rows_of(found):
 def test_with_real_click_rates_many_devices_can_and_a_thousand_cannot():
     for n, can in ((1_000, False), (100_000, True)):
         asked = question(CLICKS, n_players=n, epsilon=0.005, days=30.0)
-        found = quick(asked, CLICKS, runs=20, with_costs=False)
+        found = quick(asked, runs=20, with_costs=False)
         assert (found.use is not None) == can
         assert (rows_of(found)["survey"].cannot == ()) == can
 
@@ -91,7 +88,7 @@ def test_what_other_wishes_would_cost_is_simulated_and_in_order():
         if asked == "privacy":
             means = means[::-1]
         assert means == sorted(means, reverse=falls)
-        assert sum(cost.is_asked for cost in rows) == 1
+        assert sum(cost.value == cost.before for cost in rows) == 1
         assert all(cost.row.forecast.runs >= 10 for cost in rows)
     main = found.use.forecast.takes.mean()
     assert costs(found, "privacy")[2.0].row.forecast.takes.mean() == pytest.approx(main, rel=0.25)
@@ -103,7 +100,7 @@ def test_what_other_wishes_would_cost_is_simulated_and_in_order():
 
 
 def test_an_epsilon_under_which_every_option_passes_is_never_tried():
-    found = quick(question(CLICKS, visitors=50_000.0, n_players=10**7, epsilon=0.012), CLICKS)
+    found = quick(question(CLICKS, visitors=50_000.0, n_players=10**7, epsilon=0.012))
     values = list(costs(found, "epsilon"))
     assert len(values) >= 2
     assert max(values) < 0.02
@@ -112,9 +109,7 @@ def test_an_epsilon_under_which_every_option_passes_is_never_tried():
 @pytest.mark.parametrize("epsilon", [0.02, 0.03, 1.0])
 def test_an_epsilon_under_which_every_option_passes_is_refused_with_one_that_does_not(epsilon):
     with pytest.raises(SpecError, match=r"lets every option pass.*\n.*below 0\.02, such as 0\.005"):
-        check_question(question(CLICKS, epsilon=epsilon))
-    check_question(question(CLICKS, epsilon=0.0199))
-    check_question(question(Problem("alike", [0.05] * 4), epsilon=0.03))
+        quick(question(CLICKS, epsilon=epsilon))
 
 
 def test_where_none_can_two_changes_are_named_and_each_does_it_in_other_runs():
@@ -123,15 +118,14 @@ def test_where_none_can_two_changes_are_named_and_each_does_it_in_other_runs():
     found = quick(asked)
     assert found.use is None
     first, second = found.relax
-    assert first.changes[0].asked != second.changes[0].asked
-    assert first.changes[0].factor <= second.changes[0].factor
+    assert first.asked != second.asked
+    assert first.factor <= second.factor
     for way in found.relax:
         assert way.row.forecast.is_enough
         assert way.row.forecast.runs >= 40
-        [change] = way.changes
-        again = asked.ask(change.asked, change.value)
+        again = asked.ask(way.asked, way.value)
         assert not way.row.forecast.why_not(again)
-        made = forecast(way.row.forecast.spec, EASY, again, Effort(200, 2.0, 99))
+        made = forecast(way.row.forecast.spec, again, Effort(200, 2.0, 99))
         assert (made.days <= again.days).mean() >= 0.9
     assert found.why.startswith("No scheme can do this: decentralized: no error is proved")
 
@@ -154,53 +148,39 @@ def test_what_is_named_instead_is_sensible(wish, days):
     assert found.use is None
     assert found.relax
     for way in found.relax:
-        wait = days
-        for change in way.changes:
-            if change.asked == "epsilon":
-                assert asked.wish.epsilon < change.value < 0.4
-            elif change.asked == "days":
-                assert days < (wait := change.value) <= 730
-            elif change.asked in ("n_players", "visitors_per_day"):
-                assert asked.asks(change.asked) < change.value <= 10**8
-            elif change.asked == "delta":
-                assert 0.05 < change.value <= 0.2
-            else:
-                assert change.asked in ("privacy", "liars")
-        assert "e+" not in way.to_dict()["words"]
-        assert way.row.forecast.days_needed <= wait
+        least, most = {
+            "epsilon": (asked.wish.epsilon, 0.4),
+            "days": (days, 730),
+            "n_players": (asked.wish.n_players, 10**8),
+            "visitors_per_day": (asked.visitors_per_day, 10**8),
+            "delta": (0.05, 0.2),
+            "privacy": (asked.wish.privacy, 8.0),
+            "liars": (-1, asked.wish.liars - 1),
+        }[way.asked]
+        assert way.value is None or least < way.value <= most
+        assert "e+" not in way.words
+        assert way.row.forecast.days_needed <= (way.value if way.asked == "days" else days)
 
 
 def test_devices_that_are_named_one_by_one_by_their_weights_are_not_asked_to_be_more():
     few = EASY.with_activity("weights:1,2,3")
-    found = quick(question(few, n_players=3, days=4.0), few, runs=10, seconds=0.2)
+    found = quick(question(few, n_players=3, days=4.0), runs=10, seconds=0.2)
     assert found.use is None
-    assert "n_players" not in {change.asked for way in found.relax for change in way.changes}
+    assert "n_players" not in {way.asked for way in found.relax}
 
 
 @pytest.mark.parametrize(
-    ("wish", "words"),
+    ("wish", "relaxed"),
     [
-        (
-            {"liars": 5_000, "n_players": 1_000},
-            r"liars=5,000 is too many for 1,000 devices.*\nUse ",
-        ),
-        ({"liars": 1_000, "n_players": 1_000}, r"Use liars=\d+ or fewer"),
-        ({"epsilon": 1e-9, "privacy": 0.01}, r"No scheme can be set up.*\nUse a higher epsilon"),
+        ({"liars": 5_000, "n_players": 1_000}, ["liars", "n_players"]),
+        ({"liars": 1_000, "n_players": 1_000}, ["liars", "n_players"]),
+        ({"epsilon": 1e-9, "privacy": 0.01}, ["privacy"]),
     ],
 )
-def test_what_no_fleet_could_do_is_refused_in_words_that_help(wish, words):
-    with pytest.raises(SpecError, match=words):
-        check_question(question(CLICKS, **{"epsilon": 0.005, **wish}))
-
-
-def test_the_most_liars_that_an_error_names_are_not_refused_and_one_more_is():
-    asked = question(CLICKS, n_players=1_000, epsilon=0.005, liars=900)
-    with pytest.raises(SpecError) as refused:
-        check_question(asked)
-    most = int(str(refused.value).split("liars=")[-1].split(" ")[0])
-    check_question(asked.ask("liars", most))
-    with pytest.raises(SpecError):
-        check_question(asked.ask("liars", most + 1))
+def test_where_nothing_can_be_set_up_it_names_what_would_do(wish, relaxed):
+    found = quick(question(**wish), runs=20, seconds=0.2)
+    assert all(row.cannot for row in found.rows)
+    assert [way.asked for way in found.relax] == relaxed
 
 
 @pytest.mark.parametrize(("liars", "privacy"), [(3, None), (3, 2.0), (0, None)])
@@ -237,7 +217,7 @@ def test_the_private_jury_that_is_planned_is_about_as_large_as_those_known_to_de
     asked = question(problem, n_players=1_000, epsilon=0.25, privacy=privacy)
     spec = Jury.suited(asked.wish)
     assert 0.4 * seats < spec.scheme.seats <= seats
-    made = forecast(spec, problem, asked, Effort(40, 5.0))
+    made = forecast(spec, asked, Effort(40, 5.0))
     assert made.decided >= 0.95 * made.runs
     assert not made.is_cut
 
@@ -247,7 +227,7 @@ def test_a_survey_that_runs_out_of_devices_is_not_called_able():
     problem = PROBLEMS["1"]
     for n, can in ((310, False), (900, True)):
         asked = question(problem, n_players=n, epsilon=0.25, privacy=2.0)
-        survey = rows_of(quick(asked, problem, with_costs=False))["survey"]
+        survey = rows_of(quick(asked, with_costs=False))["survey"]
         assert (not survey.cannot) == can
         assert 400 < survey.forecast.devices < 800
 
@@ -257,17 +237,17 @@ def test_a_scheme_from_outside_is_compared_by_its_contract_alone(monkeypatch):
 
     monkeypatch.setitem(SCHEMES, FirstToFinish.name, FirstToFinish)
     toy = Problem("toy", [0.9, 0.1])
-    found = quick(question(toy, n_players=4, epsilon=0.4), toy, runs=2, with_costs=False)
+    found = quick(question(toy, n_players=4, epsilon=0.4), runs=2, with_costs=False)
     row = rows_of(found)["first_to_finish"]
     assert (row.forecast.runs, row.forecast.decided, row.cannot) == (2, 2, ())
     assert row.to_dict()["liars_tolerated"] == 0
 
 
 def test_what_breaks_the_proofs_is_said_unless_users_differ_and_each_answers_once():
-    asked = replace(question(n_players=20_000), broken="rewards must not change")
+    drift = Problem("drift", [0.7, 0.5, 0.3], drift=[0, -1e-6, 0])
     for form in FORMS:
-        assert "its error is not proved here" in weigh(form, asked).cannot
-    differ = replace(asked, users_differ=True)
+        assert "its error is not proved here" in weigh(form, question(drift)).cannot
+    differ = question(Problem("groups", groups=[(0.5, [0.9, 0.4, 0.1]), (0.5, [0.4, 0.6, 0.1])]))
     assert weigh(Survey, differ).cannot == ()
     assert "its error is not proved here" in weigh(Jury, differ).cannot
 
@@ -275,12 +255,7 @@ def test_what_breaks_the_proofs_is_said_unless_users_differ_and_each_answers_onc
 def test_users_who_differ_leave_a_survey_right_if_each_answers_once():
     """The stream draws each answer from all users: half of them like what others do not."""
     problem = Problem("groups", groups=[(0.5, [1.0, 0.4, 0.1]), (0.5, [0.4, 0.6, 0.1])])
-    asked = replace(
-        question(problem, n_players=20_000, plays=0.01),
-        broken="users differ",
-        users_differ=True,
-    )
-    found = quick(asked, problem, with_costs=False)
+    found = quick(question(problem, n_players=20_000, plays=0.01), with_costs=False)
     assert found.use.name == "survey"
     mean = simulate_answers(found.use.spec, problem.means, runs=100).answers.mean()
     assert found.use.forecast.takes.mean() == pytest.approx(mean)

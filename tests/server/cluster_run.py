@@ -34,10 +34,10 @@ from tests.server.cluster_crowd import Crowd
 from devote.boards.board import Experiment, Outcome, Posted
 from devote.boards.http import HttpBoard
 from devote.boards.identity import verify
-from devote.boards.jetstream.log import message_subject
 from devote.boards.operator import Operator
 from devote.device.store import Store
-from devote.protocol import ExperimentSpec, to_json
+from devote.protocol import ExperimentSpec, Message, to_json
+from devote.protocol.messages import kind_of
 from devote.schemes import Answer, Jury, Pick, Survey
 
 MEANS = {"survey": (0.65, 0.5, 0.4, 0.3), "jury": (0.8, 0.4, 0.2, 0.1)}
@@ -58,6 +58,12 @@ def specification(name: str) -> ExperimentSpec:
         case 1:
             return plain.with_(scheme=Jury(seats=15, seat_after=3), eta=0.1)
     return plain.with_(eta=0.5)
+
+
+def _question(message: Message) -> tuple[object, ...]:
+    """What a message is about: a voter has one message for each."""
+    kind = kind_of(message)
+    return (message.voter, kind.name, *(getattr(message, name) for name in kind.question))
 
 
 @dataclass
@@ -278,7 +284,7 @@ def _check(folder: Path, made: Cluster, observer: Observer, report: Report) -> N
         of_this = {pair for pair in acknowledged if json.loads(pair[0])["experiment"] == name}
         assert of_this <= held, f"{name}: {len(of_this - held)} acknowledged are lost"
         assert held <= sent["left"], f"{name}: one was made up"
-        questions = Counter(message_subject("", each.envelope.message) for each in logs[0])
+        questions = Counter(_question(each.envelope.message) for each in logs[0])
         assert set(questions.values()) <= {1}, f"{name}: one was counted twice"
         tally = spec.scheme.tally(spec)
         for each in logs[0]:

@@ -7,9 +7,9 @@ invite, which is taken or not in one step, to the store. A store answers by a ``
 asked only for what the order has come to.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from devote.boards.board import (
     Envelope,
@@ -157,7 +157,7 @@ def no_invite(given: str | None) -> Receipt:
 
 
 def admit_experiment(
-    experiment: Experiment,
+    record: Mapping[str, Any],
     there: tuple[object, ...] | None,
     *,
     deleted: bool,
@@ -166,13 +166,13 @@ def admit_experiment(
 ) -> Receipt | None:
     """Why an experiment is not opened, or None if it is.
 
-    ``there`` are the fingerprint, enrolment and players of the one of its name, ``count`` is how
-    many there are, of ``most``.
+    ``record`` has its facts. ``there`` are the fingerprint, enrolment and players of the one of its
+    name, ``count`` is how many there are, of ``most``.
     """
-    name = experiment.name
+    name = record["name"]
     if not name.strip("."):
         return refused(f"name={name!r} cannot be part of an address.", "Use a letter or a digit.")
-    if there == (experiment.fingerprint, experiment.enrolment, experiment.players):
+    if there == (record["fingerprint"], record["enrolment"], record["players"]):
         return Receipt(Outcome.DUPLICATE)
     if there is not None:
         return refused(

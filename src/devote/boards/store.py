@@ -17,6 +17,7 @@ The log beside the file would show which invite and which key were written toget
 after each enrolment.
 """
 
+import json
 import secrets
 import sqlite3
 import time
@@ -138,21 +139,18 @@ class Timeline:
         self._marks += len(counts) - before
         # Two marks per lane are always allowed: with that many lanes there is little to gain.
         while self._marks > max(self._most, 2 * len(self._lanes)):
-            self._widen()
+            self.step *= 2
+            for lane, counts in self._lanes.items():
+                merged: Counter[int] = Counter()
+                for place, count in counts.items():
+                    merged[place // 2] += count
+                self._lanes[lane] = merged
+            self._marks = sum(map(len, self._lanes.values()))
 
     def lane(self, kind: str, arm: int | None) -> list[list[int]]:
         """The marks of one lane: the first number of a step, and how many messages it holds."""
         counts = self._lanes.get((kind, arm), Counter())
         return [[place * self.step + 1, count] for place, count in sorted(counts.items())]
-
-    def _widen(self) -> None:
-        self.step *= 2
-        for lane, counts in self._lanes.items():
-            merged: Counter[int] = Counter()
-            for place, count in counts.items():
-                merged[place // 2] += count
-            self._lanes[lane] = merged
-        self._marks = sum(map(len, self._lanes.values()))
 
 
 class Course:
@@ -169,10 +167,7 @@ class Course:
 
     def add(self, number: int, tally: Tally) -> None:
         """Take a point, if this message is one of every ``step``."""
-        if number % self.step:
-            return
-        estimates = tally.estimates()
-        if estimates is None:
+        if number % self.step or (estimates := tally.estimates()) is None:
             return
         self.points.append((number, estimates))
         if len(self.points) == self._most:
@@ -235,12 +230,11 @@ class History:
         self.first = self.first or voter
         if voter == self.first:
             self.latest.append((text, signature))
-        if voter in self.sent or len(self.sent) < VOTERS:
-            self.sent[voter] += 1
-            if self.most is not None:
-                self.most = max(self.most, self.sent[voter])
-        else:
+        if voter not in self.sent and len(self.sent) >= VOTERS:
             self.most = None
+        else:
+            self.sent[voter] += 1
+            self.most = None if self.most is None else max(self.most, self.sent[voter])
         self.number, self.text = number, text
 
 
@@ -259,11 +253,8 @@ class Revocation:
     unknown: int = 0
 
     def __add__(self, other: "Revocation") -> "Revocation":
-        return Revocation(
-            self.devices + other.devices,
-            self.invites + other.invites,
-            self.unknown + other.unknown,
-        )
+        pairs = zip(vars(self).values(), vars(other).values(), strict=True)
+        return Revocation(*(one + two for one, two in pairs))
 
 
 @dataclass(frozen=True)
@@ -288,13 +279,16 @@ class Content:
 
 
 class Ledger:
-    """One experiment within a transaction, as admission asks for it."""
+    """One experiment within a transaction, as admission asks for it ``at`` a moment."""
 
-    def __init__(self, store: "SqliteStore", db: sqlite3.Connection, name: str) -> None:
+    def __init__(
+        self, store: "SqliteStore", db: sqlite3.Connection, name: str, at: float | None = None
+    ) -> None:
         self.experiment = store.read_experiment(db, name)
         self._store = store
         self._db = db
         self._name = name
+        self._at = store.clock() if at is None else at
 
     @cached_property
     def history(self) -> History:
@@ -317,7 +311,7 @@ class Ledger:
 
     def standing(self) -> tuple[ExperimentState, float]:
         """The state of the experiment, and the moment for which it is asked."""
-        return _state(self._db, self._name), self._store.clock()
+        return _state(self._db, self._name), self._at
 
     def number_of(self, message: Message) -> int | None:
         """The number of a message that is on the board."""
@@ -352,7 +346,7 @@ class Ledger:
         used = self._db.execute(
             "UPDATE invites SET used = 1 WHERE experiment = ? AND hash = ? AND used = 0 "
             "AND (expires IS NULL OR expires > ?)",
-            (self._name, hash_of(invite or ""), self._store.clock()),
+            (self._name, hash_of(invite or ""), self._at),
         )
         return used.rowcount == 1
 
@@ -361,7 +355,8 @@ class SqliteStore:
     """The experiments in one file. Every method is one short transaction, safe in any thread.
 
     ``at_once`` is how many calls it does well at once, ``one_disk`` whether the writes of all
-    experiments wait for the same disk. ``clock`` decides when experiments and invites end.
+    experiments wait for the same disk. ``clock`` decides when experiments and invites end; ``at``
+    is another moment for which something is asked.
     """
 
     at_once = 4
@@ -384,24 +379,33 @@ class SqliteStore:
 
         ``most`` is how many experiments there may be.
         """
-        with self.database.write() as db:
-            receipt = self._admit(db, experiment, most)
-            if receipt is not None:
-                return receipt
-            spec = experiment.spec.to_json()
-            insert_experiment(db, spec, experiment.facts, ExperimentState())
-        return Receipt(Outcome.ACCEPTED)
+        return self.create_from(record_of(experiment), most=most)
 
-    def _admit(
-        self, db: sqlite3.Connection, experiment: Experiment, most: int | None
-    ) -> Receipt | None:
-        there = db.execute(
-            "SELECT fingerprint, enrolment, players FROM experiments WHERE name = ?",
-            (experiment.name,),
-        ).fetchone()
-        (count,) = db.execute("SELECT count(*) FROM experiments").fetchone()
-        deleted = is_deleted(db, experiment.name)
-        return admit_experiment(experiment, there, deleted=deleted, count=count, most=most)
+    def create_from(
+        self,
+        record: Mapping[str, Any],
+        *,
+        most: int | None = None,
+        state: ExperimentState | None = None,
+    ) -> Receipt:
+        """The same from its record, which this version of devote need not be able to read."""
+        state = state or ExperimentState()
+        with self.database.write() as db:
+            there = db.execute(
+                "SELECT fingerprint, enrolment, players FROM experiments WHERE name = ?",
+                (record["name"],),
+            ).fetchone()
+            (count,) = db.execute("SELECT count(*) FROM experiments").fetchone()
+            deleted = _is_deleted(db, record["name"])
+            receipt = admit_experiment(record, there, deleted=deleted, count=count, most=most)
+            if receipt is None:
+                names = ("name", "fingerprint", "enrolment", "players", "board")
+                db.execute(
+                    "INSERT INTO experiments (spec, name, fingerprint, enrolment, players, board, "
+                    "state, ends) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    (json.dumps(record["spec"]), *map(record.get, names), state.state, state.ends),
+                )
+        return receipt or Receipt(Outcome.ACCEPTED)
 
     def names(self) -> list[str]:
         """The names of all experiments, in order."""
@@ -434,7 +438,7 @@ class SqliteStore:
             (name,),
         ).fetchone()
         if row is None:
-            raise unknown(name, deleted=is_deleted(db, name))
+            raise unknown(name, deleted=_is_deleted(db, name))
         board, enrolled, spec, enrolment, players = row
         known = self._experiments.get(name)
         if known is None or known.board != board:
@@ -460,19 +464,20 @@ class SqliteStore:
     def standing(self, name: str) -> ExperimentState:
         """The state of an experiment now; UnknownExperiment if it is not there."""
         with self.database.read() as db:
-            _check_there(db, name)
             state = _state(db, name)
         return replace(state, state=state.now(self.clock()))
 
-    def change(self, name: str, **change: Unpack[Change]) -> ExperimentState:
+    def change(
+        self, name: str, *, at: float | None = None, **change: Unpack[Change]
+    ) -> ExperimentState:
         """Put an experiment into another state, or give it another end; the rest stays.
 
         ``endless`` takes its end away. One that is opened again loses an end that has passed.
         """
         with self.database.write() as db:
-            _check_there(db, name)
-            new = _state(db, name).changed(self.clock(), change)
-            set_state(db, name, new)
+            new = _state(db, name).changed(self.clock() if at is None else at, change)
+            query = "UPDATE experiments SET state = ?, ends = ? WHERE name = ?"
+            db.execute(query, (new.state, new.ends, name))
         return new
 
     def delete(self, name: str) -> None:
@@ -481,12 +486,11 @@ class SqliteStore:
         What was deleted is overwritten in the file. Backups and copies keep it.
         """
         with self.database.write() as db:
-            _check_there(db, name)
-            self.delete_rows(db, name)
+            _state(db, name)
+            self._delete_rows(db, name)
         self.database.truncate_wal()
 
-    def delete_rows(self, db: sqlite3.Connection, name: str) -> None:
-        """Delete an experiment within a transaction."""
+    def _delete_rows(self, db: sqlite3.Connection, name: str) -> None:
         for table in ("messages", "voters", "invites", "revoked"):
             db.execute(f"DELETE FROM {table} WHERE experiment = ?", (name,))
         db.execute("DELETE FROM experiments WHERE name = ?", (name,))
@@ -511,22 +515,28 @@ class SqliteStore:
         return self.enrol_all([(name, voter, invite)], most=most)[0]
 
     def enrol_all(
-        self, requests: Sequence[EnrolmentRequest], *, most: int | None = None
+        self,
+        requests: Sequence[EnrolmentRequest],
+        *,
+        most: int | None = None,
+        at: float | None = None,
+        has_invites: bool = True,
     ) -> list[Receipt]:
         """Let voters post whose requests are signed; what became of each.
 
         ``most`` bounds the voters of an experiment beside its own players. Afterwards nothing
-        that is kept shows which invite came with which voter.
+        that is kept shows which invite came with which voter. Without ``has_invites`` the invites
+        are kept, and were taken, elsewhere.
         """
         receipts: list[Receipt] = []
         ledgers: dict[str, Ledger] = {}
         with self.database.write() as db:
             for name, voter, invite in requests:
                 if name not in ledgers:
-                    ledgers[name] = Ledger(self, db, name)
+                    ledgers[name] = Ledger(self, db, name, at)
                 ledger = ledgers[name]
                 receipt = admit_voter(voter, ledger, most)
-                if receipt is None and not ledger.use_invite(invite):
+                if receipt is None and has_invites and not ledger.use_invite(invite):
                     receipt = no_invite(invite)
                 receipts.append(receipt or ledger.enrol(voter))
         if any(receipt.outcome is Outcome.ACCEPTED for receipt in receipts):
@@ -565,7 +575,7 @@ class SqliteStore:
         """Keep new invites: the hash of each, and when it expires."""
         with self.database.write() as db:
             db.executemany(
-                "INSERT INTO invites (experiment, hash, expires) VALUES (?, ?, ?)",
+                "INSERT OR REPLACE INTO invites (experiment, hash, expires) VALUES (?, ?, ?)",
                 [(name, hashed, expires) for hashed, expires in sorted(invites)],
             )
 
@@ -578,17 +588,19 @@ class SqliteStore:
         log only ever grows, so that whoever has read it can check it.
         """
         with self.database.write() as db:
-            _check_there(db, name)
-            known = [voter for voter in voters if is_enrolled(db, name, voter)]
-            devices = sum(insert_revoked(db, name, voter) for voter in known)
-            query = "DELETE FROM invites WHERE experiment = ? AND used = 0 AND hash = ?"
-            taken = sum(db.execute(query, (name, hash_of(text))).rowcount for text in invites)
+            _state(db, name)
+            known = [(name, voter) for voter in voters if is_enrolled(db, name, voter)]
+            gone = [(name, hash_of(text)) for text in invites]
+            devices = db.executemany("INSERT OR IGNORE INTO revoked VALUES (?, ?)", known).rowcount
+            query = "DELETE FROM invites WHERE experiment = ? AND hash = ? AND used = 0"
+            taken = db.executemany(query, gone).rowcount
+        devices, taken = max(0, devices), max(0, taken)
         return Revocation(devices, taken, len(voters) - len(known) + len(invites) - taken)
 
     def revoke_all_invites(self, name: str) -> Revocation:
         """Let nobody enrol by any invite made so far."""
         with self.database.write() as db:
-            _check_there(db, name)
+            _state(db, name)
             query = "DELETE FROM invites WHERE experiment = ? AND used = 0"
             return Revocation(invites=db.execute(query, (name,)).rowcount)
 
@@ -610,41 +622,41 @@ class SqliteStore:
         return self.post_all([(name, envelope)], most=most)[0]
 
     def post_all(
-        self, posts: Sequence[tuple[str, Envelope]], *, most: int | None = None
+        self,
+        posts: Sequence[tuple[str, Envelope]],
+        *,
+        most: int | None = None,
+        at: float | None = None,
+        check: Callable[[Envelope, Scope], bool] = verify,
     ) -> list[Receipt]:
         """Post messages in their order; what became of each. One wait for the disk serves all.
 
-        ``most`` bounds the messages of one voter, who could otherwise fill the disk.
+        ``most`` bounds the messages of one voter, who could otherwise fill the disk. ``check`` is
+        the check of a signature.
         """
         for name, envelope in posts:
             if name not in self._histories:
                 self.look(name, lambda _: None)  # it may take seconds: others can write meanwhile
-            verify(envelope, self.scope(name))  # cached: not while the file is locked
+            check(envelope, self.scope(name))  # cached: not while the file is locked
         receipts: list[Receipt] = []
         ledgers: dict[str, Ledger] = {}
         try:
             with self.database.write() as db:
                 for name, envelope in posts:
                     if name not in ledgers:
-                        ledgers[name] = Ledger(self, db, name)
+                        ledgers[name] = Ledger(self, db, name, at)
                     ledger = ledgers[name]
-                    receipts.append(admit(envelope, ledger, most) or ledger.add(envelope))
+                    receipts.append(admit(envelope, ledger, most, check) or ledger.add(envelope))
         except BaseException:
             for name in ledgers:  # their histories have taken in what is not in the file
                 self._histories.pop(name, None)
             raise
         return receipts
 
-    def take_back(self, name: str, texts: Iterable[str]) -> None:
-        """Take messages out; those after them move up."""
-        gone = [(name, text) for text in texts]
+    def clear(self, name: str) -> None:
+        """Take all messages out."""
         with self.database.write() as db:
-            db.executemany("DELETE FROM messages WHERE experiment = ? AND message = ?", gone)
-            left = [number for number, _, _ in _rows(db, name)]
-            db.executemany(
-                "UPDATE messages SET number = ? WHERE experiment = ? AND number = ?",
-                [(place, name, number) for place, number in enumerate(left, 1) if place < number],
-            )
+            db.execute("DELETE FROM messages WHERE experiment = ?", (name,))
             self._histories.pop(name, None)
 
     def look(self, name: str, draw: Callable[[History], T]) -> T:
@@ -675,13 +687,6 @@ class SqliteStore:
         experiment = self.get(name)
         return self.look(name, lambda history: history.public(experiment))
 
-    def numbers(self) -> dict[str, int]:
-        """How many messages each experiment has that has any."""
-        with self.database.read() as db:
-            return dict(
-                db.execute("SELECT experiment, max(number) FROM messages GROUP BY experiment")
-            )
-
     def rows(self, name: str, after: int = 0, limit: int | None = None) -> tuple[int, list[Row]]:
         """The board's last number, and the messages above ``after``; at most ``limit``, the first.
 
@@ -692,13 +697,12 @@ class SqliteStore:
 
     def rows_of(self, name: str, voter: str) -> tuple[int, list[Row]]:
         """The board's last number, and the messages of one voter."""
+        query = (
+            "SELECT number, message, signature FROM messages WHERE experiment = ? AND voter = ? "
+            "ORDER BY number"
+        )
         with self.database.read() as db:
-            rows = db.execute(
-                "SELECT number, message, signature FROM messages WHERE experiment = ? AND "
-                "voter = ? ORDER BY number",
-                (name, voter),
-            ).fetchall()
-            return _last(db, name), rows
+            return _last(db, name), db.execute(query, (name, voter)).fetchall()
 
     def content(self, name: str) -> Content:
         """All that is kept of an experiment, as of one moment."""
@@ -721,48 +725,22 @@ class SqliteStore:
             db.execute("DELETE FROM pulse WHERE rowid <= ?", (beat,))
 
 
-# Rows of the file.
+def record_of(experiment: Experiment) -> dict[str, Any]:
+    """What is kept of an experiment when it is opened, as JSON values."""
+    return {**experiment.facts, "spec": experiment.spec.to_dict()}
 
 
-def insert_experiment(
-    db: sqlite3.Connection, spec: str, facts: Mapping[str, Any], state: ExperimentState
-) -> None:
-    """Keep an experiment by its JSON text and ``Experiment.facts``."""
-    columns = (facts[each] for each in ("name", "fingerprint", "enrolment", "players", "board"))
-    db.execute(
-        "INSERT INTO experiments (spec, name, fingerprint, enrolment, players, board, state, ends) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (spec, *columns, state.state, state.ends),
-    )
-
-
-def set_state(db: sqlite3.Connection, name: str, state: ExperimentState) -> None:
-    """Keep the state of an experiment."""
-    query = "UPDATE experiments SET state = ?, ends = ? WHERE name = ?"
-    db.execute(query, (state.state, state.ends, name))
-
-
-def insert_revoked(db: sqlite3.Connection, name: str, voter: str) -> bool:
-    """Keep that a voter is revoked; False if it was already."""
-    return db.execute("INSERT OR IGNORE INTO revoked VALUES (?, ?)", (name, voter)).rowcount == 1
-
-
-def is_deleted(db: sqlite3.Connection, name: str) -> bool:
-    """Whether an experiment of that name was deleted."""
-    query = "SELECT 1 FROM deleted WHERE name = ?"
-    return db.execute(query, (name,)).fetchone() is not None
-
-
-def _check_there(db: sqlite3.Connection, name: str) -> None:
-    query = "SELECT 1 FROM experiments WHERE name = ?"
-    if db.execute(query, (name,)).fetchone() is None:
-        raise unknown(name, deleted=is_deleted(db, name))
+def _is_deleted(db: sqlite3.Connection, name: str) -> bool:
+    return db.execute("SELECT 1 FROM deleted WHERE name = ?", (name,)).fetchone() is not None
 
 
 def _state(db: sqlite3.Connection, name: str) -> ExperimentState:
-    """The state as the operator set it, whatever the moment."""
+    """The state as the operator set it, whatever the moment; UnknownExperiment if not there."""
     query = "SELECT state, ends FROM experiments WHERE name = ?"
-    return ExperimentState(*db.execute(query, (name,)).fetchone())
+    row = db.execute(query, (name,)).fetchone()
+    if row is None:
+        raise unknown(name, deleted=_is_deleted(db, name))
+    return ExperimentState(*row)
 
 
 def _revoked(db: sqlite3.Connection, name: str) -> list[str]:
@@ -783,6 +761,8 @@ def _rows(db: sqlite3.Connection, name: str, after: int = 0, limit: int = -1) ->
     )
     return db.execute(query, (name, after, limit)).fetchall()
 
+
+# Blocks of enrolled voters.
 
 KEY = 32
 FULL = 62
@@ -815,35 +795,30 @@ def voters_above(
 
 def add_voters(db: sqlite3.Connection, experiment: str, voters: Iterable[str]) -> None:
     """Enrol voters; those who are enrolled stay so."""
-    added = 0
     for voter in voters:
         key = bytes.fromhex(voter)
         place, keys = _block(db, experiment, key)
         if key in keys:
             continue
         insort(keys, key)
-        added += 1
-        if len(keys) > FULL or (len(keys) == 1 and not _blocks(db, experiment)):
+        if len(keys) > FULL or not _blocks(db, experiment):
             _write_blocks(db, experiment, keys)
         else:
             query = "UPDATE voters SET keys = ? WHERE experiment = ? AND block = ?"
             db.execute(query, (_packed(keys), experiment, place))
-    query = "UPDATE experiments SET enrolled = enrolled + ? WHERE name = ?"
-    db.execute(query, (added, experiment))
+        query = "UPDATE experiments SET enrolled = enrolled + 1 WHERE name = ?"
+        db.execute(query, (experiment,))
 
 
 def _write_blocks(db: sqlite3.Connection, experiment: str, more: list[bytes]) -> None:
     """Write the keys that are there and more, into as many blocks as it takes, a power of two."""
     there = db.execute("SELECT keys FROM voters WHERE experiment = ?", (experiment,)).fetchall()
     keys = sorted({*more, *(key for (block,) in there for key in _unpacked(block))})
-    count = 1
-    while True:
-        blocks: list[list[bytes]] = [[] for _ in range(count)]
+    blocks: list[list[bytes]] = []
+    while not blocks or max(map(len, blocks)) > FULL:
+        blocks = [[] for _ in range(2 * len(blocks) or 1)]
         for key in keys:
-            blocks[_place(key, count)].append(key)
-        if max(map(len, blocks)) <= FULL:
-            break
-        count *= 2
+            blocks[_place(key, len(blocks))].append(key)
     db.execute("DELETE FROM voters WHERE experiment = ?", (experiment,))
     rows = ((experiment, place, _packed(block)) for place, block in enumerate(blocks))
     db.executemany("INSERT INTO voters VALUES (?, ?, ?)", rows)

@@ -303,7 +303,6 @@ def _resets(resets: dict[str, Any]) -> list[RenderableType]:
 def _compare(given: Namespace, problem: "Problem") -> None:
     """All schemes side by side."""
     from devote.plan.compare import compare
-    from devote.plan.promises import broken_assumption
     from devote.plan.question import Question
     from devote.protocol import Wish
 
@@ -326,15 +325,14 @@ def _compare(given: Namespace, problem: "Problem") -> None:
     )
     question = Question(
         wish if given.algorithm is None else replace(wish, algorithm=given.algorithm),
+        problem,
         plays_per_day,
         visitors_per_day,
         days,
-        broken_assumption(problem),
-        bool(problem.groups),
     )
     how = {"runs": given.trials or 400, "seed": given.seed, "seconds": given.seconds or 10.0}
     with progress_bar() as progress:
-        found = compare(question, problem, progress=progress, **how).to_dict()
+        found = compare(question, progress=progress, **how).to_dict()
     answer(given.json, found, _comparison_panel(found))
 
 
@@ -490,7 +488,8 @@ def _costs(found: dict[str, Any], main: dict[str, Any]) -> list[RenderableType]:
         if len(rows) < 2:
             continue
         values = (
-            ("none" if row["value"] is None else f"{row['value']:,g}") + "*" * row["is_asked"]
+            ("none" if row["value"] is None else f"{row['value']:,g}")
+            + "*" * (row["value"] == row["before"])
             for row in rows
         )
         times = (_days(row, brief) for row in rows)

@@ -1,7 +1,7 @@
 """A device without its network: its record, its store, its clock and its random numbers.
 
 ``Core`` runs the steps, one after the other under a lock: it hands an event to ``steps``, stores
-the change, and only then returns. If the store cannot be written, memory goes back to what is
+the record, and only then returns. If the store cannot be written, memory goes back to what is
 stored and the call may be made again. Calls may come from several threads; none waits for the
 network. ``DeviceStatus`` is what a device shows of itself: how fresh its view is, and exactly what
 has left it, but nothing of a reward, nor how often an arm was played or what it paid on average.
@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Concatenate, ParamSpec, TypeAlias
 
+from devote.boards.admission import Check
 from devote.boards.board import BoardUnavailable, Envelope, Posted, TallySnapshot
 from devote.boards.database import StoreError
 from devote.boards.identity import verify
@@ -120,12 +121,12 @@ class Health:
     every: float = EVERY
     streams: bool = True
     quiet: float = 0.0
-    _bars: int = 0
-    _rejected_until: float = 0.0
+    bars: int = 0
+    post_at: float = 0.0
 
     def synced(self) -> None:
         """The board has been read to its end."""
-        self.synced_at, self.offline_since = self.now(), None
+        self.synced_at, self.offline_since, self.sync = self.now(), None, None
 
     def offline(self, error: BaseException | None = None) -> None:
         """The board could not be reached, or not read."""
@@ -139,44 +140,43 @@ class Health:
         self.every = EVERY if tally.pace is None else min(float(tally.pace), LONGEST)
         self.streams, self.quiet = tally.streams, 0.0
 
-    @property
-    def may_post(self) -> bool:
-        """Whether it is time to try to post; a board that takes nothing is asked ever more rarely.
+    def bar(self, reason: str) -> None:
+        """The board takes nothing from this device just now: it is asked ever more rarely.
 
         A closed experiment would else be asked by its whole fleet, round after round.
         """
-        return self.rejected is None or self.now() >= self._rejected_until
-
-    def bar(self, reason: str) -> None:
-        """The board takes nothing from this device just now."""
-        wait = min(LONGEST_BAR, FIRST_BAR * 2.0 ** min(self._bars, 32))
         self.rejected = reason
-        self._bars += 1
-        self._rejected_until = self.now() + wait
+        self.post_at = self.now() + min(LONGEST_BAR, FIRST_BAR * 2.0 ** min(self.bars, 32))
+        self.bars += 1
 
     def unbar(self) -> None:
         """The board takes messages, or is to be asked at once whether it does."""
-        self.rejected, self._bars = None, 0
+        self.rejected, self.bars, self.post_at = None, 0, 0.0
 
 
 @dataclass(eq=False, repr=False)
 class Core:
-    """A device that has joined, by its ``store``.
+    """A device on its ``store``; ``joined`` once it takes part, which is when it has a ``record``.
 
-    ``dice`` gives a uniform number in [0, 1) for each new pull, ``noise`` one for schemes that
-    blur what they send, and ``jitter`` one for each moment at which an answer leaves.
-    ``on_message`` is called when something is to be posted, now or later, and must return at once.
-    ``must_recall``: the board is to be asked what it holds of this device before anything is sent.
+    Until then it plays the ``fallback``, if it has one. With ``starts`` it goes on at once with a
+    store in which it has joined. ``dice`` gives a uniform number in [0, 1)
+    for each new pull, ``noise`` one for schemes that blur what they send, and ``jitter`` one for
+    each moment at which an answer leaves. ``on_message`` is called when something is to be posted,
+    now or later, and must return at once. ``must_recall``: the board is to be asked what it holds
+    of this device before anything is sent.
     """
 
     store: Store
     _: KW_ONLY
+    starts: bool = True
+    experiment: str = ""
+    fallback: Choice | None = None
     expiry: Expiry = field(default_factory=Expiry)
     clock: Clock = field(default_factory=Clock)
     dice: Callable[[], float] = SYSTEM_RANDOM
     noise: Callable[[], float] = SYSTEM_RANDOM
     jitter: Callable[[], float] = SYSTEM_RANDOM
-    check: steps.Check = verify
+    check: Check = verify
     on_message: Callable[[], None] = lambda: None
     record: Record = field(init=False)
 
@@ -185,31 +185,41 @@ class Core:
         self.health = Health(self.now)
         self.rounds = asyncio.Lock()
         self.lock = threading.RLock()
-        self.is_in_doubt = False
-        self.record = self.store.load()
-        self.identity = self.record.identity
-        self.must_recall = self.record.sending.noisy and not self.store.is_new
-        resumed = steps.resume(self.record, self.now(), self.jitter())
-        with suppress(StoreError):  # the moments in memory hold all the same
-            if resumed is not None:
-                self.store.save(resumed)
-        with suppress(StoreError):
-            self.close_question()
+        self.joined = self.is_stale = self.must_recall = False
+        if self.starts:
+            self.start()
+
+    def start(self) -> None:
+        """Go on with what is in the store, in which the device has joined."""
+        with self.lock:
+            self.record = self.store.load()
+            self.must_recall = self.record.sending.noisy and not self.store.is_new
+            self.joined = True
+            resumed = steps.resume(self.record, self.now(), self.jitter())
+            with suppress(StoreError):  # the moments in memory hold all the same
+                if resumed is not None:
+                    self.store.save(self.record, resumed)
+            with suppress(StoreError):
+                self.close_question()
+
+    # What an app calls.
 
     def choose(self, u: float | None = None) -> Choice:
         """What to play: the pending choice if its reward has not come, else a new one."""
         with self.lock:
-            self._settle_doubt()
-            now, record = self.now(), self.record
-            noise = self.noise() if record.sending.noisy else 0.0
-            if record.player.pending is not None:
-                self.close_question()
-                self.change(steps.expire, now, self.expiry)
-            if record.player.pending is not None:
+            if not self.joined:
+                assert self.fallback is not None
+                return self.fallback
+            now = self.now()
+            if self.is_stale or self.record.player.pending is not None:
+                self.change(steps.end_play, now, self.expiry)
+            sending = self.record.sending
+            noise = self.noise() if sending.noisy else 0.0
+            if self.record.player.pending is not None:
                 self.change(steps.wake, noise)
             else:
                 u = self.dice() if u is None else u
-                jitter = 0.0 if record.sending.reply_after is None else self.jitter()
+                jitter = 0.0 if sending.reply_after is None else self.jitter()
                 self.change(steps.choose, now, u, noise, jitter)
             choice = steps.pending(self.record)
             assert choice is not None
@@ -218,19 +228,20 @@ class Core:
     def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart."""
         with self.lock:
-            self._settle_doubt()
+            if not self.joined:
+                return None
+            self._reload()
             return steps.pending(self.record)
 
     def reward(self, x: float, choice: Choice | str | None = None) -> None:
         """Learn what the choice paid, from 0 to 1; counted once or not at all."""
+        play = choice.play if isinstance(choice, Choice) else choice
         with self.lock:
+            if not self.joined or (play == "" and self.fallback is not None):
+                return  # a fallback teaches nothing
             if self.record.closes is not None:
                 self.close_question()
             self.change(steps.reward, x, choice)
-
-    def close_question(self) -> None:
-        """Answer with a reward of 0 if the time for the pending question is over."""
-        self.change(steps.close_question, self.now())
 
     def best(self) -> int | None:
         """The arm the group has settled on; None before that, and until the first full read."""
@@ -240,16 +251,20 @@ class Core:
     def status(self) -> DeviceStatus:
         """How the device stands."""
         with self.lock:
-            record, health, now = self.record, self.health, self.now()
+            health, now = self.health, self.now()
+            troubles = (health.store, health.sync, health.forged, health.rejected)
+            degraded = tuple(trouble for trouble in troubles if trouble is not None)
+            if not self.joined:
+                since = health.offline_since
+                return DeviceStatus(self.experiment, degraded=degraded, offline_since=since)
+            record = self.record
             spec, complete = record.spec, record.bookmark.complete
             known = record.player if complete else spec.scheme.tally(spec)
             public = known.public(record.players)
-            refused = REFUSED if steps.is_refused(record) else None
-            troubles = (health.store, health.sync, health.forged, health.rejected, refused)
             read_at = health.synced_at
             return DeviceStatus(
                 experiment=spec.name,
-                voter=self.identity.voter,
+                voter=record.identity.voter,
                 answer=tuple(public["answer"]),
                 shared=tuple(public["shared"]),
                 remaining=record.player.remaining,
@@ -259,10 +274,12 @@ class Core:
                 complete=complete,
                 synced_ago=None if read_at is None else max(0.0, now - read_at),
                 offline_since=health.offline_since,
-                degraded=tuple(trouble for trouble in troubles if trouble is not None),
+                degraded=(*degraded, REFUSED) if steps.is_refused(record) else degraded,
                 reply_in=steps.leaves_in(record, now),
                 joined=True,
             )
+
+    # What a round with the board calls.
 
     @property
     def bookmark(self) -> Bookmark:
@@ -279,6 +296,10 @@ class Core:
     def next_in(self) -> float | None:
         """Seconds until a question closes or an answer leaves."""
         return steps.next_in(self.record, self.now())
+
+    def close_question(self) -> None:
+        """Answer with a reward of 0 if the time for the pending question is over."""
+        self.change(steps.end_play, self.now())
 
     def receive(self, posted: Iterable[Posted], end: int | None = None) -> bool:
         """Take in what was read of the board; ``end`` if it was read up to that number.
@@ -323,40 +344,37 @@ class Core:
     def change(self, step: Step[P], *args: P.args, **kwargs: P.kwargs) -> None:
         """Make a step and store it; if that fails, memory goes back to what the store holds."""
         with self.lock:
-            self._settle_doubt()
+            self._reload()
+            self.is_stale = True  # until the step is stored
             try:
                 change = step(self.record, *args, **kwargs)
                 if change is not None:
-                    self.store.save(change)
-                    if change.reloads:
-                        self.reload()
+                    self.store.save(self.record, change)
+                self.is_stale = change is not None and change.reloads
             except (ProtocolError, RewardRefused):  # raised before anything has changed
+                self.is_stale = False
                 raise
-            except BaseException as error:
-                if isinstance(error, StoreError):
-                    self.health.store = str(error)
-                with suppress(StoreError):
-                    self.reload()
-                raise
-            self.health.store = None
-            if change is not None:
-                if change.forged:
-                    self.health.forged = FORGED
-                if change.sends:
-                    self.on_message()
-
-    def reload(self) -> None:
-        """Go back to what the store holds; in doubt until that has been read."""
-        self.is_in_doubt = True
-        closes = self.record.closes
-        self.record = self.store.load()
-        self.record.closes = closes
-        self.is_in_doubt = False
-
-    def _settle_doubt(self) -> None:
-        if self.is_in_doubt:
-            try:
-                self.reload()
             except StoreError as error:
                 self.health.store = str(error)
                 raise
+            finally:
+                if self.is_stale:
+                    with suppress(StoreError):
+                        self._reload()
+            self.health.store = None
+            if change is not None and change.forged:
+                self.health.forged = FORGED
+            if change is not None and change.sends:
+                self.on_message()
+
+    def _reload(self) -> None:
+        """Go back to what the store holds, if memory may hold something else."""
+        if self.is_stale:
+            closes = self.record.closes
+            try:
+                self.record = self.store.load()
+            except StoreError as error:
+                self.health.store = str(error)
+                raise
+            self.record.closes = closes
+            self.is_stale = False

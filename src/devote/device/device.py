@@ -7,26 +7,34 @@ verbs only touch the store: they work offline and never wait for the network.
 
 import asyncio
 import hashlib
+import os
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
 import httpx
 
-from devote.boards.board import Board, BoardRefused, BoardUnavailable, read_link
+from devote.boards.board import (
+    Board,
+    BoardRefused,
+    BoardUnavailable,
+    UnknownExperiment,
+    read_link,
+)
 from devote.boards.database import StoreError
 from devote.boards.http import HEADERS, HttpBoard, trusted
-from devote.device.core import SYSTEM_RANDOM, Core, DeviceStatus, Health
-from devote.device.errors import DeviceError, JoinError, JoinRefused
-from devote.device.steps import Choice, Clock, Expiry, OnExpire, read_tally
-from devote.device.store import Store
+from devote.device.core import SYSTEM_RANDOM, Core, DeviceStatus
+from devote.device.errors import DeviceError, JoinError, JoinRefused, NoExperiment
+from devote.device.steps import Choice, Clock, Expiry, OnExpire
+from devote.device.store import Store, has_waiting
 from devote.device.sync import Pace, Terms, join, run_forever, sync_once
 from devote.errors import DevoteError
-from devote.protocol import ExperimentSpec, ProtocolError
+from devote.protocol import ExperimentSpec
 
 if TYPE_CHECKING:
     from devote.gossip import GossipSettings
@@ -98,7 +106,7 @@ class _Member:
     """One device in one experiment, from before its first join on: what both kinds share.
 
     For tests and tools: ``board`` is what it reads and posts to, ``core`` the device without its
-    network, None before the first join.
+    network.
     """
 
     def __init__(self, url: str, store: str | Path, options: JoinOptions) -> None:
@@ -112,40 +120,46 @@ class _Member:
             privacy=options.get("privacy"),
             fingerprint=options.get("fingerprint"),
         )
-        self._options = options
-        self._clock = options.get("clock") or Clock()
-        self.board = options.get("board") or self._make_board(store)
+        self._pace = options.get("pace")
+        self.board = options.get("board") or self._make_board(store, options.get("gossip"))
         self._is_removable = not Path(store).exists()
-        self._store = Store.open(store)
+        self.core = Core(
+            Store.open(store),
+            starts=False,
+            experiment=self._terms.experiment,
+            fallback=_as_choice(options.get("fallback")),
+            expiry=self._terms.expiry,
+            clock=options.get("clock") or Clock(),
+            dice=options.get("dice") or SYSTEM_RANDOM,
+            on_message=self._wake_up,
+        )
         self._wake = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._task: asyncio.Task[None] | None = None
-        self._joining = Health(self._clock.start())
-        self.core: Core | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it reads and sends: until it is closed."""
+        return self._task is not None
 
     @property
     def arms(self) -> tuple[str, ...]:
         """The names of the arms; none until the first join has worked."""
-        return () if self.core is None else self.core.record.spec.arm_names
+        return self.core.record.spec.arm_names if self.core.joined else ()
 
     def best(self) -> int | None:
         """The arm the group has settled on, or None."""
-        return None if self.core is None else self.core.best()
+        return self.core.best()
 
     def status(self) -> DeviceStatus:
         """How fresh the view is, what has left the device, and how the group stands."""
-        if self.core is not None:
-            return self.core.status()
-        name, health = self._terms.experiment, self._joining
-        degraded = () if health.sync is None else (health.sync,)
-        return DeviceStatus(name, degraded=degraded, offline_since=health.offline_since)
+        return self.core.status()
 
-    def _make_board(self, store: str | Path) -> Board:
+    def _make_board(self, store: str | Path, settings: "GossipSettings | None") -> Board:
         url = self._terms.url
         if is_gossip(url):
             from devote.gossip import GossipBoard
 
-            settings = self._options.get("gossip")
             return GossipBoard(url, store, ticket=self._terms.invite, settings=settings)
         try:
             return HttpBoard(url)
@@ -160,85 +174,50 @@ class _Member:
             await self._join()
         except BaseException as error:
             is_remote = isinstance(error, DevoteError) and not isinstance(error, StoreError)
-            if options.get("fallback") is None or not is_remote:
+            if self.core.fallback is None or not is_remote:
                 await self._end()
                 if isinstance(error, BoardUnavailable):
                     hint = "The first join needs the board, or a fallback; later ones work offline."
                     raise JoinError(f"{error}\n{hint}") from None
+                if isinstance(error, UnknownExperiment):
+                    raise NoExperiment(str(error)) from None
                 if isinstance(error, BoardRefused):
                     raise JoinRefused(str(error)) from None
                 raise
-            self._note(error)
         self._task = asyncio.create_task(self._run())
         return self
 
     async def _join(self) -> None:
+        """Join; a new store is removed again, unless its key may have been enrolled."""
+        health = self.core.health
         try:
-            joined = await join(self._store, self.board, self._terms)
+            await join(self.core, self.board, self._terms)
         except BaseException as error:
-            # A new store is removed again, unless the device may have been enrolled with its key.
             is_unsent = isinstance(error, BoardUnavailable) and not error.is_sent
             is_answered = isinstance(error, BoardRefused | DeviceError)
             self._is_removable = self._is_removable and (is_unsent or is_answered)
+            health.offline(error)
+            failed = f"Joining failed ({type(error).__name__})."
+            health.sync = str(error) if isinstance(error, DevoteError) else failed
             raise
         self._is_removable = False
-        dice = self._options.get("dice") or SYSTEM_RANDOM
-        core = Core(self._store, expiry=self._terms.expiry, clock=self._clock, dice=dice)
-        self._terms.check(core.record.spec)
-        await self.board.begin(core.identity)
-        if joined is not None:
-            core.health.note(joined.tally)
-            try:
-                if core.must_recall:
-                    core.recall(joined.sent)
-                if core.record.spec.scheme.about.reads_tally:
-                    core.change(read_tally, joined.tally)
-            except ProtocolError as error:
-                core.health.sync = str(error)
-        core.on_message = self._on_message
-        self.core = core
 
     async def _run(self) -> None:
-        pace, failures = self._options.get("pace"), 0
-        while self.core is None:
+        pace, failures, health = self._pace or JOINING, 0, self.core.health
+        while not self.core.joined:
             failures += 1
-            wait = (pace or JOINING).wait(self._joining, failures, SYSTEM_RANDOM())
-            await asyncio.sleep(wait)
-            try:
+            await asyncio.sleep(pace.wait(health, failures, SYSTEM_RANDOM()))
+            with suppress(Exception):
                 await self._join()
-            except Exception as error:
-                self._note(error)
-        pace = pace or (AT_HAND if is_gossip(self._terms.url) else None)
-        await run_forever(self.core, self.board, wake=self._wake, pace=pace)
+        at_hand = AT_HAND if is_gossip(self._terms.url) else None
+        await run_forever(self.core, self.board, wake=self._wake, pace=self._pace or at_hand)
 
-    def _note(self, error: BaseException) -> None:
-        """Keep why the first join has not worked."""
-        self._joining.offline(error)
-        failed = f"Joining failed ({type(error).__name__})."
-        self._joining.sync = str(error) if isinstance(error, DevoteError) else failed
-
-    def _on_message(self) -> None:
+    def _wake_up(self) -> None:
         with suppress(RuntimeError):  # the loop has ended: the message is kept for the next start
             self._loop.call_soon_threadsafe(self._wake.set)
 
-    def _choose(self) -> Choice:
-        if self.core is not None:
-            return self.core.choose()
-        fallback = self._options.get("fallback")
-        assert fallback is not None
-        is_name = isinstance(fallback, str)
-        return Choice(-1 if is_name else int(fallback), str(fallback) if is_name else "", "")
-
-    def _pending(self) -> Choice | None:
-        return None if self.core is None else self.core.pending()
-
-    def _reward(self, x: float, choice: Choice | str | None) -> None:
-        play = choice.play if isinstance(choice, Choice) else choice
-        if self.core is not None and play != "":  # a fallback teaches nothing
-            self.core.reward(x, choice)
-
     async def _sync(self, *, verify_history: bool = True) -> bool:
-        if self.core is None:
+        if not self.core.joined:
             return False
         self.core.health.unbar()
         return await sync_once(self.core, self.board, verify_history=verify_history)
@@ -249,7 +228,7 @@ class _Member:
             return
         task.cancel()
         await asyncio.wait({task})
-        if grace > 0.0 and self.core is not None and self.core.waiting:
+        if grace > 0.0 and self.core.joined and self.core.waiting:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._sync(), grace)
         await self._end()
@@ -257,9 +236,16 @@ class _Member:
     async def _end(self) -> None:
         await self.board.aclose()
         if self._is_removable:
-            self._store.remove()
+            self.core.store.remove()
         else:
-            self._store.close()
+            self.core.close()
+
+
+def _as_choice(fallback: str | int | None) -> Choice | None:
+    """A fallback as what is played: by its name it has the number -1, by its number no name."""
+    if fallback is None:
+        return None
+    return Choice(-1, fallback, "") if isinstance(fallback, str) else Choice(fallback, "", "")
 
 
 class AsyncDevice(_Member):
@@ -289,11 +275,11 @@ class AsyncDevice(_Member):
 
     async def choose(self) -> Choice:
         """The arm to play; the pending choice again until its reward has come."""
-        return await asyncio.to_thread(self._choose)
+        return await asyncio.to_thread(self.core.choose)
 
     async def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart; None if there is none."""
-        return await asyncio.to_thread(self._pending)
+        return await asyncio.to_thread(self.core.pending)
 
     async def reward(self, x: float, choice: Choice | str | None = None) -> None:
         """What the choice, or the choice whose ``play`` this text is, paid: from 0 to 1.
@@ -303,7 +289,7 @@ class AsyncDevice(_Member):
         raises ``UnclearReward`` if one of the last 100 plays has expired, for whose reward
         this may be.
         """
-        await asyncio.to_thread(self._reward, x, choice)
+        await asyncio.to_thread(self.core.reward, x, choice)
 
     async def sync(self, *, verify_history: bool = True) -> bool:
         """Post and read now; returns whether that worked. Never needed, for tests and tools.
@@ -323,43 +309,30 @@ class AsyncDevice(_Member):
         await self.close()
 
 
-class Background:
-    """A thread with an event loop, in which devices read and send."""
+@cache
+def _shared_loop() -> asyncio.AbstractEventLoop:
+    """The event loop on which the devices of this process read and send, in a thread."""
+    loop = asyncio.new_event_loop()
+    # A daemon: a program that forgets to close its device must still be able to end.
+    threading.Thread(target=loop.run_forever, name="devote-device", daemon=True).start()
+    return loop
 
-    def __init__(self) -> None:
-        # The factory keeps the runner from giving its loop to the calling thread as well.
-        self._runner = asyncio.Runner(loop_factory=asyncio.new_event_loop)
-        self._loop = self._runner.get_loop()
-        # A daemon: a program that forgets to close its device must still be able to end.
-        self._thread = threading.Thread(target=self._run, name="devote-device", daemon=True)
-        self._thread.start()
 
-    def start(self, work: Coroutine[Any, Any, T]) -> "Future[T]":
-        """Run a coroutine."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop)
+os.register_at_fork(after_in_child=_shared_loop.cache_clear)  # a child has no such thread
 
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """What a coroutine returns; it is cancelled if the wait for it is interrupted."""
-        future = self.start(work)
-        try:
-            return future.result()
-        except BaseException:
-            future.cancel()
-            raise
 
-    def stop(self) -> None:
-        """End the thread, with what is left on its loop."""
-        if self._thread.is_alive():
-            self._loop.call_soon_threadsafe(self._loop.stop)
-            self._thread.join()
-
-    def _run(self) -> None:
-        with self._runner:
-            self._loop.run_forever()
+def _result(loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine on a loop returns; it is cancelled if the wait for it is interrupted."""
+    future = asyncio.run_coroutine_threadsafe(work, loop)
+    try:
+        return future.result()
+    except BaseException:
+        future.cancel()
+        raise
 
 
 class Device(_Member):
-    """One device in one experiment; it reads and sends in a background thread.
+    """One device in one experiment; it reads and sends in the background.
 
     ::
 
@@ -369,45 +342,34 @@ class Device(_Member):
             device.best(), device.status()
 
     ``choose`` and ``reward`` only touch the store: they work offline and never wait for the
-    network. Several threads may share a device; it has one pull at a time.
+    network. Several threads may share a device; it has one pull at a time. The devices of a process
+    share one background thread.
     """
-
-    _background: Background
-    _after_close: Callable[[], None]
 
     @classmethod
     def join(cls, url: str, *, store: str | Path, **options: Unpack[JoinOptions]) -> Self:
         """Take part in the experiment at ``url``; see ``AsyncDevice.join``."""
-        background = Background()
-        try:
-            self = background.run(cls._begin(url, store, options))
-        except BaseException:
-            background.stop()
-            raise
-        self._background, self._after_close = background, background.stop
-        return self
+        return _result(_shared_loop(), cls._begin(url, store, options))
 
     def choose(self) -> Choice:
         """The arm to play; the pending choice again until its reward has come."""
-        return self._choose()
+        return self.core.choose()
 
     def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart; None if there is none."""
-        return self._pending()
+        return self.core.pending()
 
     def reward(self, x: float, choice: Choice | str | None = None) -> None:
         """What the choice paid, from 0 to 1; see ``AsyncDevice.reward``."""
-        self._reward(x, choice)
+        self.core.reward(x, choice)
 
     def sync(self, *, verify_history: bool = True) -> bool:
         """Post and read now, waiting for the network; see ``AsyncDevice.sync``."""
-        return self._background.run(self._sync(verify_history=verify_history))
+        return _result(self._loop, self._sync(verify_history=verify_history))
 
     def close(self, grace: float = 2.0) -> None:
         """Stop, after up to ``grace`` seconds for messages still waiting; they are kept anyway."""
-        if self._task is not None:
-            self._background.run(self._close(grace))
-            self._after_close()
+        _result(self._loop, self._close(grace))
 
     def __enter__(self) -> Self:
         return self
@@ -417,7 +379,7 @@ class Device(_Member):
 
 
 class Client:
-    """Many devices, in one experiment or several, with one connection pool and one thread.
+    """Many devices, in one experiment or several, with one connection pool.
 
     It is for a web backend whose users are devices, or a process that plays for many screens::
 
@@ -431,9 +393,9 @@ class Client:
 
     def __init__(self, folder: str | Path) -> None:
         self._folder = Path(folder)
-        self._background = Background()
+        self._loop = _shared_loop()
         self._lock = threading.Lock()
-        self.boards: dict[str, HttpBoard] = {}
+        self._boards: dict[str, HttpBoard] = {}
         self._joined: dict[Path, Future[Device]] = {}
         limits = httpx.Limits(max_connections=CONNECTIONS)
         self._pool = httpx.AsyncClient(headers=HEADERS, verify=trusted(), limits=limits)
@@ -445,37 +407,47 @@ class Client:
         one keeps a file open and reads.
         """
         address, _ = read_link(url)
-        path = self._path(address, user)
+        return self._open(self._path(address, user), url, options)
+
+    def resume(self, url: str, **options: Unpack[JoinOptions]) -> list[Device]:
+        """Open the devices that have an answer to send, as after a restart of the process.
+
+        Their users need not come back for it. Close each when its ``status().reply_in`` is None.
+        """
+        stores = sorted(self._path(read_link(url)[0], "").parent.glob("*.db"))
+        return [self._open(path, url, options) for path in stores if has_waiting(path)]
+
+    def find(self, url: str, user: str = "") -> Device | None:
+        """The device of a user if it is open."""
+        joined = self._joined.get(self._path(read_link(url)[0], user))
+        return joined.result() if joined and joined.done() and _is_open(joined) else None
+
+    def knows(self, url: str, user: str = "") -> bool:
+        """Whether the user has a store here."""
+        return self._path(read_link(url)[0], user).exists()
+
+    def _open(self, path: Path, url: str, options: JoinOptions) -> Device:
+        address, _ = read_link(url)
         with self._lock:
             joining = self._joined.get(path)
-            if joining is None:
+            if joining is None or (joining.done() and not _is_open(joining)):
                 if "board" not in options and not is_gossip(address):
                     # Devices of an experiment share what is read of it.
-                    if address not in self.boards:
-                        self.boards[address] = HttpBoard(address, self._pool, fresh=FRESH)
-                    options["board"] = self.boards[address]
+                    if address not in self._boards:
+                        self._boards[address] = HttpBoard(address, self._pool, fresh=FRESH)
+                    options["board"] = self._boards[address]
                 options.setdefault("pace", SHARED)
-                joining = self._background.start(self._begin(path, url, options))
+                work = Device._begin(url, path, options)
+                joining = asyncio.run_coroutine_threadsafe(work, self._loop)
                 self._joined[path] = joining
-        try:
-            return joining.result()
-        except BaseException:
-            joining.cancel()
-            self._forget(path)
-            raise
-
-    async def _begin(self, path: Path, url: str, options: JoinOptions) -> Device:
-        device = await Device._begin(url, path, options)
-        device._background = self._background
-        device._after_close = lambda: self._forget(path)
-        return device
+        return joining.result()
 
     def close(self, grace: float = 2.0) -> None:
         """Close all devices, after up to ``grace`` seconds for messages that wait."""
         with self._lock:
             joined, self._joined = self._joined, {}
-        self._background.run(self._close([f.result() for f in joined.values()], grace))
-        self._background.stop()
+        devices = [future.result() for future in joined.values() if _is_open(future)]
+        _result(self._loop, self._close(devices, grace))
 
     async def _close(self, devices: list[Device], grace: float) -> None:
         await asyncio.gather(*(device._close(grace) for device in devices))
@@ -488,12 +460,13 @@ class Client:
         folder.mkdir(parents=True, exist_ok=True)
         return folder / f"{hashlib.sha256(user.encode()).hexdigest()[:32]}.db"
 
-    def _forget(self, path: Path) -> None:
-        with self._lock:
-            self._joined.pop(path, None)
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _is_open(joining: "Future[Device]") -> bool:
+    """Whether a device has been joined, or is played with a fallback, and was not closed since."""
+    return joining.exception() is None and joining.result().is_open

@@ -1,15 +1,14 @@
 """What a device knows, as one record, and the steps that change it. No I/O, no clock, no chance.
 
 Theory of operation. A device is a ``Record`` and the events that happen to it: an arm is asked for,
-a reward comes, messages or a tally are read, a posted message has an outcome, time passes. Each
-step takes the record and an event, with the time and the random numbers that it needs, changes the
-record, and returns a ``Change``: what to store, in one transaction, and whether there may be
-something to send once it is stored. A step that changes nothing returns None; one that refuses
-raises before it has changed anything. Whoever drives the steps (``core``) saves the change before
-anything leaves the device or is returned to the app. If it cannot be saved, the record is thrown
-away and loaded again. ``to_post`` and ``next_in`` say what to send now and when to look again.
+a reward comes, messages or a tally are read, a posted message has an outcome. Each step takes the
+record and an event, with the time and the random numbers that it needs, changes the record, and
+returns a ``Change``: what else to store with it, in one transaction. A step that changes nothing
+returns None; one that refuses raises before it has changed anything. Whoever drives the steps
+(``core``) saves the record before anything leaves the device or is returned to the app, and loads
+it again if that fails. ``to_post`` and ``next_in`` say what to send now and when to look again.
 
-    choose -> (wake) -> reward, close_question or expire -> settle
+    choose -> (wake) -> reward or end_play -> settle
 
 *Time.* All moments are on one clock: seconds since 1970 as they were when the process started, plus
 what a clock that never jumps has counted since. So a wall clock that is set changes nothing while
@@ -20,10 +19,10 @@ come, and must not be counted for the play that was chosen next. So a reward nam
 last plays are remembered with what became of them.
 
 *Deciding.* A device never decides on half of the messages. Until the board has been read to its end
-once, what was read is counted apart from the player (``unread``): it plays all arms on its own, may
-send what it has learned itself, but takes no arm out because of others, and there is no answer. The
-board is not trusted: every message is checked again, by its signature and by the scheme's tally.
-Where the scheme ``reads_tally`` the player reads that instead, and has to believe it.
+once, what was read is counted apart from the player: it plays all arms on its own, may send what it
+has learned itself, but takes no arm out because of others, and there is no answer. The board is not
+trusted: every message is checked again, by its signature and by the scheme's tally. Where the
+scheme ``reads_tally`` the player reads that instead, and has to believe it.
 
 *Answers.* Where a scheme has ``reply_after``, a play may be a question. It closes so many seconds
 after the choice: a reward that has not come by then is 0. Its answer leaves a little later, at a
@@ -37,12 +36,11 @@ the start, whether it was made before or not.
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from devote.boards.admission import refusal
+from devote.boards.admission import Check, refusal
 from devote.boards.board import Envelope, Outcome, Posted, TallySnapshot, page_of
 from devote.boards.identity import Identity
 from devote.device.errors import (
@@ -57,15 +55,7 @@ from devote.protocol import ExperimentSpec, Message, Player
 from devote.protocol.messages import Scope
 from devote.protocol.scheme import Sending, Tally
 
-Check: TypeAlias = Callable[[Envelope, Scope], bool]
-"""Whether a signature is good."""
-
 OnExpire: TypeAlias = Literal["drop", "zero"]
-
-Fate: TypeAlias = Literal["pending", "rewarded", "expired", "answered"]
-"""``answered``: the answer to a question is made, with a reward or because none came in time;
-which of the two is not kept.
-"""
 
 EARLIEST, LATEST = 0.05, 0.25
 """An answer leaves between 1.05 and 1.25 times ``reply_after`` seconds after the choice."""
@@ -124,7 +114,7 @@ class Choice(int):
     ``name`` is the arm's name. ``play`` tells this play from all others, also from other plays
     of the same arm: a random text of no meaning, which may travel with what is shown and be
     given to ``reward`` in place of the choice. It is empty if nothing is learned from this one,
-    because the experiment has not been joined yet.
+    because the device does not take part, or not yet.
 
     >>> choice = Choice(1, name="green", play="9f3c")
     >>> ("red", "green")[choice], choice == 1, choice.name
@@ -206,14 +196,14 @@ class Bookmark:
 class Entry(NamedTuple):
     """A message in the outbox and what became of it.
 
-    ``delivery`` is about the board there is now, ``has_left`` whether any board has acknowledged
-    the message: one that a restored board has lost waits again, and has left all the same.
-    It is not sent before ``leaves_at``. Nothing is ever removed, but for an answer that the board
-    shows to be another one than was sent before.
+    ``delivery`` is about the board there is now: it has acknowledged the message (``sent``), or
+    shown it. ``has_left``: some board has acknowledged it; one that a restored board has lost waits
+    again, and has left all the same. It is not sent before ``leaves_at``. Nothing is ever removed,
+    but for an answer that the board shows to be another one than was sent before.
     """
 
     envelope: Envelope
-    delivery: Literal["waiting", "sent", "refused"] = "waiting"
+    delivery: Literal["waiting", "sent", "shown", "refused"] = "waiting"
     has_left: bool = False
     leaves_at: float | None = None
 
@@ -226,9 +216,9 @@ class Record:
     see ``_noted``. ``pending_at`` is when the pending arm was chosen and ``reply_at`` when its
     answer is to leave. ``outbox`` has every message that the device has produced, oldest first.
 
-    Not stored: ``unread`` counts what was read of a board that has not been read to its end yet
-    (None once it has); ``seen`` are the signatures of own messages that the board has shown;
-    ``closes`` is when a reward for the last question is too late, whether it has come or not.
+    ``tally`` counts what was read: the player's own once the board has been read to its end.
+    ``closes``, which is not stored, is when a reward for the last question is too late, whether it
+    has come or not.
     """
 
     scope: Scope
@@ -242,88 +232,76 @@ class Record:
     pending_at: float | None = None
     reply_at: float | None = None
 
-    unread: Tally | None = None
-    seen: set[str] = field(default_factory=set)
+    tally: Tally = field(init=False)
     closes: float | None = None
     sending: Sending = field(init=False)
 
     def __post_init__(self) -> None:
-        self.sending = self.spec.scheme.sending
+        about, self.sending = self.spec.scheme.about, self.spec.scheme.sending
+        is_own = self.bookmark.complete or about.reads_tally
+        self.tally = self.player.tally if is_own else self.spec.scheme.tally(self.spec)
 
     def __repr__(self) -> str:
         return f"Record({self.spec.name!r})"
 
 
 class Change(NamedTuple):
-    """What a step has changed, to be stored in one transaction.
+    """What a step has changed beside the record's own fields, to be stored with them at once.
 
-    ``row`` has the changed columns of the device's row, ``outbox`` the entries that are new or
-    changed, ``removed`` those that are gone, ``read`` what was read of the board. ``rewind``: the
-    board is read from its beginning again; ``keep`` or ``forget`` what others have posted.
-    ``erases``: what was overwritten must not stay in the files. ``reloads``: the record is to be
-    loaded again, because messages were taken back. ``sends``: there may be something to send, now
-    or at its moment. ``forged``: some of what was read is not valid.
+    ``outbox`` has the entries that are new or changed, ``removed`` the messages of those that are
+    gone, ``read`` what was read of the board. ``rewind``: the board is read from its beginning
+    again; ``keep`` or ``forget`` what others have posted. ``reloads``: the record is to be loaded
+    again, because messages were taken back. ``sends``: there may be something to send, now or at
+    its moment. ``forged``: some of what was read is not valid.
     """
 
-    row: Mapping[str, object] = MappingProxyType({})
     outbox: Sequence[Entry] = ()
     removed: Sequence[Message] = ()
     read: Sequence[Posted] = ()
     rewind: Literal["keep", "forget"] | None = None
-    erases: bool = False
     reloads: bool = False
     sends: bool = False
     forged: bool = False
 
 
+NOTHING_ELSE = Change()
+"""As at most pulls: the record's own fields only."""
+
+
 # Plays and what became of them: one text, 14 letters a play, of which the last may be pending.
 
 _NAME, _ENTRY = 12, 14
-_LETTERS: dict[Fate, str] = {"pending": "P", "rewarded": "R", "expired": "X", "answered": "A"}
-_FATES = {letter: fate for fate, letter in _LETTERS.items()}
+_PENDING, _REWARDED, _EXPIRED = "P", "R", "X"
+_ANSWERED = "A"
+"""The answer to a question is made, with a reward or because none came; which is not kept."""
 
 
-def new_play() -> str:
-    """A text that no other play has; random, so that a play lost in a power cut stays lost."""
-    return os.urandom(_NAME // 2).hex()
-
-
-def _noted(plays: str, play: str, fate: Fate) -> str:
+def _noted(plays: str, play: str, fate: str) -> str:
     """The same with what became of a play: a new one, or the last.
 
-    >>> _noted(_noted("", "9f3c00aa11bb", "pending"), "9f3c00aa11bb", "rewarded")
+    >>> _noted(_noted("", "9f3c00aa11bb", "P"), "9f3c00aa11bb", "R")
     '9f3c00aa11bbR '
     """
-    text = plays.removesuffix(f"{play}P ") + f"{play}{_LETTERS[fate]} "
+    text = plays.removesuffix(f"{play}P ") + f"{play}{fate} "
     return text[-KEPT_PLAYS * _ENTRY :]
 
 
-def _pending_play(plays: str) -> str | None:
-    return plays[-_ENTRY:][:_NAME] if plays.endswith("P ") else None
-
-
-def _fate(plays: str, play: object) -> Fate | None:
-    """What became of a play; None if it is not remembered."""
-    at = plays.rfind(play) if isinstance(play, str) and len(play) == _NAME else -1
-    return None if at < 0 or at % _ENTRY else _FATES[plays[at + _NAME]]
-
-
-_REFUSALS: dict[Fate | None, tuple[type[RewardRefused], str]] = {
-    "expired": (
+_REFUSALS: dict[str, tuple[type[RewardRefused], str]] = {
+    _EXPIRED: (
         LateReward,
         "This reward came too late: its play had expired and is not pending any more. "
         "It is not counted.\nUse a longer expire_after if such rewards are to count.",
     ),
-    "answered": (
+    _ANSWERED: (
         LateReward,
         "This play is answered for: it has had its reward, or none came in time, which "
         "is a reward of 0. This one is not counted.\nThere is nothing left to do.",
     ),
-    "rewarded": (
+    _REWARDED: (
         RepeatedReward,
         "This play has had its reward, which counts once.\nThere is nothing left to do.",
     ),
-    None: (
+    "": (
         UnknownPlay,
         f"This is none of the last {KEPT_PLAYS} plays of this device.\n"
         "Pass what choose() or pending() gave, or its text .play.",
@@ -337,14 +315,16 @@ def _check_play(plays: str, choice: Choice | str | None, *, is_asked: bool) -> N
     ``is_asked``: the pending play is a question, for which no other's reward may count.
     """
     if choice is None:
-        if "X" in plays or (is_asked and "A" in plays):
+        if _EXPIRED in plays or (is_asked and _ANSWERED in plays):
             raise UnclearReward(
                 "A play has expired and its reward may still come, so it is not clear which "
                 "play this one is for.\nPass what choose() gave: reward(x, choice)."
             )
         return
-    fate = _fate(plays, choice.play if isinstance(choice, Choice) else choice)
-    if fate != "pending":
+    play = choice.play if isinstance(choice, Choice) else choice
+    at = plays.rfind(play) if isinstance(play, str) and len(play) == _NAME else -1
+    fate = "" if at < 0 or at % _ENTRY else plays[at + _NAME]
+    if fate != _PENDING:
         kind, text = _REFUSALS[fate]
         raise kind(text)
 
@@ -356,7 +336,8 @@ def choose(record: Record, now: float, u: float, noise: float, jitter: float) ->
     """Play an arm; there must be none that awaits its reward.
 
     ``u`` picks the arm, ``noise`` is for schemes that blur what they send, ``jitter`` gives the
-    moment of the answer; all are uniform on [0, 1) and drawn once.
+    moment of the answer; all are uniform on [0, 1) and drawn once. The play's name is random, so
+    that one lost in a power cut stays lost.
     """
     player, after = record.player, record.sending.reply_after
     player.activate(u, noise, ask=_is_free(record, now))
@@ -364,53 +345,63 @@ def choose(record: Record, now: float, u: float, noise: float, jitter: float) ->
     if after is not None and player.is_asked:
         record.closes = now + after
         record.reply_at = record.closes + after * (EARLIEST + (LATEST - EARLIEST) * jitter)
-    return _save_play(record, "pending", new_play(), player.outgoing())
+    record.plays = _noted(record.plays, os.urandom(_NAME // 2).hex(), _PENDING)
+    if (added := _add(record, player.outgoing())) or record.reply_at is not None:
+        return Change(added, sends=True)
+    return NOTHING_ELSE
 
 
 def wake(record: Record, noise: float) -> Change:
     """The app has asked again while a play awaits its reward: that is an activation too."""
     record.player.wake(noise)
     added = _add(record, record.player.outgoing())
-    return Change({"player": record.player.to_json()}, added, sends=bool(added))
+    return Change(added, sends=bool(added))
 
 
 def reward(record: Record, x: float, choice: Choice | str | None) -> Change:
-    """Learn what the choice paid; a question whose time is over must have been closed."""
+    """Learn what the choice paid; a question whose time is over must have been ended."""
     is_asked = record.player.is_asked
     _check_play(record.plays, choice, is_asked=is_asked)
-    return _end_play(record, "answered" if is_asked else "rewarded", record.player.reward(x))
+    messages = record.player.reward(x)
+    return _end(record, _ANSWERED if is_asked else _REWARDED, messages)
 
 
-def close_question(record: Record, now: float) -> Change | None:
-    """Answer with a reward of 0 if the time for the pending question is over."""
-    if not record.player.is_asked or (record.closes is not None and now < record.closes):
-        return None
-    return _abandon(record, "answered")
+def end_play(record: Record, now: float, expiry: Expiry | None = None) -> Change | None:
+    """End the pending play if its time is over; a question then has the answer of a reward of 0.
 
-
-def expire(record: Record, now: float, expiry: Expiry) -> Change | None:
-    """End the pending play if its reward has taken too long, or if another may be asked about."""
+    An expiry is given when the next arm is asked for. Then also a play ends that is no question,
+    if it has taken too long or if the next one may be a question.
+    """
     player = record.player
     if player.pending is None or record.pending_at is None:
         return None
-    if not player.is_asked and player.may_ask and _is_free(record, now):
-        # Nor later, because a play that nobody asks about has not had its reward.
-        return _abandon(record, "answered")
-    if expiry.after is None or now - record.pending_at < expiry.after:
-        return None
+    waits = None if expiry is None else expiry.after
+    is_late = waits is not None and now - record.pending_at >= waits
     if player.is_asked:
-        return _abandon(record, "answered")
-    if expiry.on_expire == "zero":
-        return _end_play(record, "expired", player.reward(0.0))
-    return _abandon(record, "expired")
+        if not is_late and record.closes is not None and now < record.closes:
+            return None
+        fate = _ANSWERED
+    elif expiry is None:
+        return None
+    elif player.may_ask and _is_free(record, now):
+        # Nor later, because a play that nobody asks about has not had its reward.
+        fate = _ANSWERED
+    elif is_late:
+        fate = _EXPIRED
+        if expiry.on_expire == "zero":
+            return _end(record, fate, player.reward(0.0))
+    else:
+        return None
+    player.abandon()
+    return _end(record, fate, player.outgoing())
 
 
 def pending(record: Record) -> Choice | None:
     """The choice that awaits its reward."""
-    arm, play = record.player.pending, _pending_play(record.plays)
-    if arm is None or play is None:
+    arm = record.player.pending
+    if arm is None:
         return None
-    return Choice(arm, record.spec.arm_names[arm], play)
+    return Choice(arm, record.spec.arm_names[arm], record.plays[-_ENTRY:][:_NAME])
 
 
 def _is_free(record: Record, now: float) -> bool:
@@ -420,51 +411,27 @@ def _is_free(record: Record, now: float) -> bool:
     )
 
 
-def _abandon(record: Record, fate: Fate) -> Change:
-    record.player.abandon()
-    return _end_play(record, fate, record.player.outgoing())
-
-
-def _end_play(record: Record, fate: Fate, messages: Sequence[Message]) -> Change:
-    play = _pending_play(record.plays)
-    assert play is not None  # a pending arm and its pending play are stored together
-    return _save_play(record, fate, play, messages)
-
-
-def _save_play(record: Record, fate: Fate, play: str, messages: Sequence[Message]) -> Change:
-    """Store what became of a play, with the messages that it gives rise to."""
-    leaves_at = record.reply_at if fate == "answered" else None
-    added = _add(record, messages, leaves_at)
-    if fate != "pending":
-        record.pending_at = record.reply_at = None
-    record.plays = _noted(record.plays, play, fate)
-    row = {
-        "player": record.player.to_json(),
-        "pending_at": record.pending_at,
-        "reply_at": record.reply_at,
-        "plays": record.plays,
-    }
-    if not added and record.reply_at is None:  # as at most pulls
-        return Change(row)
+def _end(record: Record, fate: str, messages: Sequence[Message]) -> Change:
+    """End the pending play, with the messages that it gives rise to."""
+    is_answer = fate == _ANSWERED
+    added = _add(record, messages, record.reply_at if is_answer else None)
+    record.pending_at = record.reply_at = None
+    record.plays = _noted(record.plays, record.plays[-_ENTRY:][:_NAME], fate)
+    if not added:
+        return NOTHING_ELSE
     # An answer is posted when its time comes; its reward must not wake anybody.
-    is_question = fate == "pending" and record.reply_at is not None
-    is_due = bool(added) and fate != "answered"
-    erases = bool(added) and leaves_at is not None
-    return Change(row, added, erases=erases, sends=is_question or is_due)
+    return Change(added, sends=not is_answer)
 
 
 def _add(
     record: Record, messages: Sequence[Message], leaves_at: float | None = None
-) -> tuple[Entry, ...]:
+) -> Sequence[Entry]:
     """Sign what the player sends and put it into the outbox, but for what is there already."""
     if not messages:  # as at most pulls
         return ()
-    added = [
-        Entry(record.identity.sign(message, record.scope), leaves_at=leaves_at)
-        for message in messages
-        if message not in record.outbox
-    ]
-    return _replace(record, added)
+    sign = record.identity.sign
+    fresh = [message for message in messages if message not in record.outbox]
+    return _put(record, [Entry(sign(m, record.scope), leaves_at=leaves_at) for m in fresh])
 
 
 # What is sent.
@@ -483,12 +450,16 @@ def is_refused(record: Record) -> bool:
 
 def settle(record: Record, envelope: Envelope, outcome: Outcome) -> Change:
     """Note what became of a posted message."""
-    entry = record.outbox[envelope.message]
     if outcome is Outcome.REFUSED:
-        entry = entry._replace(delivery="refused")
-    else:
-        entry = entry._replace(delivery="sent", has_left=True)
-    return Change(outbox=_replace(record, [entry]))
+        return Change(_put(record, [record.outbox[envelope.message]._replace(delivery="refused")]))
+    return Change(_put(record, [_acknowledged(record, envelope)]))
+
+
+def _acknowledged(record: Record, envelope: Envelope) -> Entry:
+    """The entry of a message that the board has; it may have shown it already."""
+    known = record.outbox.get(envelope.message)
+    is_shown = known is not None and known.delivery == "shown"
+    return Entry(envelope, "shown" if is_shown else "sent", has_left=True)
 
 
 def leaves_in(record: Record, now: float) -> float | None:
@@ -502,10 +473,9 @@ def next_in(record: Record, now: float) -> float | None:
 
     The same whether the question has had its reward or not.
     """
-    leaves, closes = leaves_in(record, now), record.closes
-    if closes is None or closes <= now:
-        return leaves
-    return closes - now if leaves is None else min(closes - now, leaves)
+    closes = None if record.closes is None or record.closes <= now else record.closes - now
+    moments = (closes, leaves_in(record, now))
+    return min((moment for moment in moments if moment is not None), default=None)
 
 
 def _is_held(entry: Entry, now: float) -> bool:
@@ -516,67 +486,59 @@ def _is_refused(record: Record, entry: Entry) -> bool:
     return entry.delivery == "refused" and record.player.still_wants(entry.envelope.message)
 
 
-def _replace(record: Record, entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    changed = tuple(entries)
-    record.outbox |= {entry.envelope.message: entry for entry in changed}
-    return changed
+def _put(record: Record, entries: list[Entry]) -> list[Entry]:
+    record.outbox |= {entry.envelope.message: entry for entry in entries}
+    return entries
 
 
-def _wait_again(record: Record, lost: Callable[[Entry], bool]) -> tuple[Entry, ...]:
-    """Offer again what the board has lost."""
-    entries = [entry for entry in record.outbox.values() if lost(entry)]
-    return _replace(record, [entry._replace(delivery="waiting") for entry in entries])
+def _wait_again(record: Record, *lost: str) -> list[Entry]:
+    """Offer again what the board has lost: what is delivered so."""
+    entries = [entry for entry in record.outbox.values() if entry.delivery in lost]
+    return _put(record, [entry._replace(delivery="waiting") for entry in entries])
 
 
 # What is read.
 
 
 def read(record: Record, posted: Iterable[Posted], end: int | None, check: Check) -> Change | None:
-    """Take in what was read of the board; ``end`` if it was read up to that number."""
+    """Take in what was read of the board; ``end`` if it was read up to that number.
+
+    An own message that the board has acknowledged, but does not show at its end, waits again.
+    """
     before = record.bookmark
     record.bookmark, passed = before.moved(posted, end)
     valid = [p for p in passed if _take_in(record, p.envelope, check)]
-    own = (p.envelope for p in valid if p.envelope.message.voter == record.identity.voter)
-    record.seen.update(envelope.signature for envelope in own)
-    if record.bookmark.complete and record.unread is not None:
-        record.player.tally, record.unread = record.unread, None
-        for message in known_own(record):
-            record.player.receive(message)
-    lost: tuple[Entry, ...] = ()
-    if end is not None and record.bookmark.number >= end:  # acknowledged, but not there
-        lost = _wait_again(
-            record, lambda e: e.delivery == "sent" and e.envelope.signature not in record.seen
-        )
+    own = [record.outbox[p.envelope.message] for p in valid if p.envelope.message in record.outbox]
+    shown = _put(record, [entry._replace(delivery="shown", has_left=True) for entry in own])
+    if record.bookmark.complete and not before.complete:
+        record.player.tally = record.tally
+        count_own(record)
+    at_end = end is not None and record.bookmark.number >= end
+    lost = _wait_again(record, "sent") if at_end else []
     if not lost and record.bookmark == before:
         return None
-    return Change(_row_of(record), lost, read=valid, forged=len(valid) < len(passed))
+    return Change([*shown, *lost], read=valid, forged=len(valid) < len(passed))
 
 
-def known_own(record: Record) -> list[Message]:
-    """The own messages that the player counts before the board shows them.
+def count_own(record: Record) -> None:
+    """Have the player count its own messages before the board shows them.
 
-    Where order matters there are none: it reads them on the board, as all others do.
+    Not where order matters: there it reads them on the board, as all others do.
     """
-    return [] if record.spec.scheme.about.needs_order else list(record.outbox)
-
-
-def _row_of(record: Record) -> dict[str, object]:
-    bookmark = record.bookmark
-    anchor = " ".join(bookmark.anchor)
-    return {"cursor": bookmark.number, "anchor": anchor, "complete": bookmark.complete}
+    if not record.spec.scheme.about.needs_order:
+        for message in record.outbox:
+            record.player.receive(message)
 
 
 def _take_in(record: Record, envelope: Envelope, check: Check) -> bool:
     """Count a message, unless it is not valid."""
-    message = envelope.message
-    tally = record.player.tally if record.unread is None else record.unread
-    if refusal(envelope, record.spec, record.scope, check) or tally.refusal(message) is not None:
-        return False
-    if record.unread is None:
-        record.player.receive(message)
-    else:
-        record.unread.add(message)
-    return True
+    is_valid = (
+        refusal(envelope, record.spec, record.scope, check) is None
+        and record.tally.refusal(envelope.message) is None
+    )
+    if is_valid:
+        record.tally.add(envelope.message)
+    return is_valid
 
 
 def needs_log(record: Record, snapshot: TallySnapshot) -> bool:
@@ -609,10 +571,7 @@ def read_tally(record: Record, snapshot: TallySnapshot) -> Change | None:
     if before.complete and snapshot.number == before.number:
         return None
     record.bookmark = Bookmark(snapshot.number, complete=True)
-    lost: tuple[Entry, ...] = ()
-    if snapshot.number < before.number:
-        lost = _wait_again(record, lambda entry: entry.delivery == "sent")
-    return Change({"player": record.player.to_json(), **_row_of(record)}, lost)
+    return Change(_wait_again(record, "sent") if snapshot.number < before.number else ())
 
 
 def recall(record: Record, held: Iterable[Envelope], check: Check) -> Change | None:
@@ -628,11 +587,10 @@ def recall(record: Record, held: Iterable[Envelope], check: Check) -> Change | N
     for envelope in own:
         tally.add(envelope.message)
         record.player.recall(envelope.message)
-    unsent = (m for m, entry in record.outbox.items() if entry.delivery != "sent")
+    unsent = (m for m, e in record.outbox.items() if e.delivery in ("waiting", "refused"))
     false = [message for message in unsent if tally.refusal(message) is not None]
-    sent = [Entry(envelope, "sent", has_left=True) for envelope in own]
-    row = {"player": record.player.to_json()}
-    return Change(row, sent, removed=false, erases=True, reloads=True)
+    there = [_acknowledged(record, envelope) for envelope in own]
+    return Change(there, removed=false, reloads=True)
 
 
 def rewind(record: Record, *, forget: bool = False) -> Change:
@@ -644,8 +602,8 @@ def rewind(record: Record, *, forget: bool = False) -> Change:
     """
     forget = forget or record.spec.scheme.about.needs_order
     record.bookmark = Bookmark(complete=record.bookmark.complete and not forget)
-    again = _wait_again(record, lambda _: True)
-    return Change(_row_of(record), again, rewind="forget" if forget else "keep", reloads=True)
+    again = _wait_again(record, "waiting", "sent", "shown", "refused")
+    return Change(again, rewind="forget" if forget else "keep", reloads=True)
 
 
 # What a restart does.
@@ -656,23 +614,21 @@ def resume(record: Record, now: float, jitter: float) -> Change | None:
 
     If the clock was set back since, what is stored is corrected.
     """
-    before = (record.pending_at, record.reply_at)
+    before, after = (record.pending_at, record.reply_at), record.sending.reply_after
     if record.pending_at is not None:
         record.pending_at = min(record.pending_at, now)
-    after, moved = record.sending.reply_after, []
-    if after is not None:
-        if record.pending_at is not None and record.reply_at is not None:
-            record.closes = record.pending_at + after
-            record.reply_at = _leaves_at(after, record.reply_at, now, jitter)
-        for entry in record.outbox.values():
-            if entry.delivery == "waiting" and entry.leaves_at is not None:
-                leaves_at = _leaves_at(after, entry.leaves_at, now, jitter)
-                if leaves_at != entry.leaves_at:
-                    moved.append(entry._replace(leaves_at=leaves_at))
+    if after is not None and record.pending_at is not None and record.reply_at is not None:
+        record.closes = record.pending_at + after
+        record.reply_at = _leaves_at(after, record.reply_at, now, jitter)
+    moved = []
+    for entry in record.outbox.values():
+        if after is not None and entry.delivery == "waiting" and entry.leaves_at is not None:
+            leaves_at = _leaves_at(after, entry.leaves_at, now, jitter)
+            if leaves_at != entry.leaves_at:
+                moved.append(entry._replace(leaves_at=leaves_at))
     if not moved and (record.pending_at, record.reply_at) == before:
         return None
-    row = {"pending_at": record.pending_at, "reply_at": record.reply_at}
-    return Change(row, _replace(record, moved))
+    return Change(_put(record, moved))
 
 
 def _leaves_at(after: float, leaves_at: float, now: float, jitter: float) -> float:

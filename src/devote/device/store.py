@@ -16,8 +16,9 @@ from the board have their own table, so a step costs the same however many there
 """
 
 import json
-from contextlib import suppress
-from functools import cache, lru_cache
+import sqlite3
+from contextlib import closing, suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from devote.boards.board import Envelope, Experiment
 from devote.boards.database import Database, Layout, StoreError, StoreMismatch
 from devote.boards.identity import Identity
 from devote.boards.logs import Remembered, Statement
-from devote.device.steps import Bookmark, Change, Entry, Record, known_own
+from devote.device.steps import NOTHING_ELSE, Bookmark, Change, Entry, Record, count_own
 from devote.protocol import (
     ExperimentSpec,
     LocalProtocolError,
@@ -58,7 +59,7 @@ CREATE TABLE outbox (
     seq INTEGER PRIMARY KEY,
     message TEXT NOT NULL UNIQUE,
     signature TEXT NOT NULL,
-    delivery TEXT NOT NULL CHECK (delivery IN ('waiting', 'sent', 'refused')),
+    delivery TEXT NOT NULL CHECK (delivery IN ('waiting', 'sent', 'shown', 'refused')),
     has_left INTEGER NOT NULL,
     leaves_at REAL
 )
@@ -77,10 +78,16 @@ LAYOUT = Layout(
     tables=TABLES,
 )
 
+_PLAYED = "UPDATE device SET player = ?, plays = ?, pending_at = ?, reply_at = ?"
+_READ = "UPDATE device SET cursor = ?, anchor = ?, complete = ?"
 _PUT = (
     "INSERT INTO outbox (message, signature, delivery, has_left, leaves_at) VALUES (?, ?, ?, ?, ?)"
     " ON CONFLICT (message) DO UPDATE SET delivery = excluded.delivery,"
     " has_left = excluded.has_left, leaves_at = excluded.leaves_at"
+)
+_LOG = (
+    "INSERT INTO log VALUES (?, ?, ?) ON CONFLICT (message) DO UPDATE"
+    " SET number = excluded.number WHERE log.number IS NULL"
 )
 
 
@@ -92,17 +99,14 @@ class Store:
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self.path = database.path
         self.is_new = False
+        self._bookmark: Bookmark | None = None
 
     @classmethod
     def open(cls, path: str | Path) -> "Store":
         """Open a store for this process alone, making an empty one if there is none."""
         return cls(Database(path, LAYOUT, alone=True))
-
-    @property
-    def path(self) -> str:
-        """The file."""
-        return self.database.path
 
     @property
     def is_bound(self) -> bool:
@@ -157,7 +161,7 @@ class Store:
             db.execute("UPDATE device SET spec = ?, players = ?, player = ?", row)
 
     def load(self) -> Record:
-        """The record of a device that has joined; its player knows what was read."""
+        """The record of a device that has joined; what was read is counted."""
         ((secret, board, fingerprint, text, players, saved, plays, *moments, at, anchor, done),) = (
             self._rows(
                 "SELECT secret, board, fingerprint, spec, players, player, plays, pending_at,"
@@ -168,7 +172,6 @@ class Store:
             spec = _spec(text)
             if spec.fingerprint != fingerprint:
                 raise ValueError("another specification")
-            identity = Identity.from_private_bytes(secret)
             try:
                 player = restore_player(spec, json.loads(saved))
             except LocalProtocolError as error:
@@ -179,58 +182,43 @@ class Store:
                 Scope(board, fingerprint),
                 spec,
                 players,
-                identity,
+                Identity.from_private_bytes(secret),
                 player,
                 plays,
                 Bookmark(at, tuple(anchor.split()), bool(done)),
                 self._outbox(spec),
                 *moments,
             )
-            self._read_log(record)
+            for envelope, _ in self.log(spec):
+                record.tally.add(envelope.message)
+            count_own(record)
+        self._bookmark = record.bookmark
         return record
 
-    def _read_log(self, record: Record) -> None:
-        """Let the player know what was read, or count it apart if that is not all yet."""
-        shown = [envelope for envelope, _ in self.log(record.spec)]
-        messages = [envelope.message for envelope in shown]
-        if record.bookmark.complete:
-            for message in messages:
-                record.player.receive(message)
-        elif not record.spec.scheme.about.reads_tally:
-            record.unread = record.spec.scheme.tally(record.spec)
-            for message in messages:
-                record.unread.add(message)
-        for message in known_own(record):
-            record.player.receive(message)
-        voter = record.identity.voter
-        record.seen = {each.signature for each in shown if each.message.voter == voter}
-
-    def save(self, change: Change) -> None:
+    def save(self, record: Record, change: Change) -> None:
         """Store a step: all of it or nothing. It is in the file when this returns."""
-        update, values = _update(tuple(change.row)), tuple(change.row.values())
-        if not (change.outbox or change.read or change.rewind or change.removed):  # most pulls
-            self.database.write_one(update, values)
+        played = (record.player.to_json(), record.plays, record.pending_at, record.reply_at)
+        if change is NOTHING_ELSE and record.bookmark is self._bookmark:
+            self.database.write_one(_PLAYED, played)
             return
-        waits = any(entry.delivery == "waiting" for entry in change.outbox)
-        with self.database.write(durable=waits) as db:
+        is_durable = bool(change.outbox or change.removed)
+        with self.database.write(durable=is_durable) as db:
             if change.rewind == "forget":
                 db.execute("DELETE FROM log")
             elif change.rewind == "keep":
                 db.execute("DELETE FROM log WHERE message IN (SELECT message FROM outbox)")
                 db.execute("UPDATE log SET number = NULL")
-            if values:
-                db.execute(update, values)
+            mark = record.bookmark
+            db.execute(_PLAYED, played)
+            db.execute(_READ, (mark.number, " ".join(mark.anchor), mark.complete))
             for message in change.removed:
                 db.execute("DELETE FROM outbox WHERE message = ?", (to_json(message),))
             for envelope, *rest in change.outbox:
                 db.execute(_PUT, (to_json(envelope.message), envelope.signature, *rest))
             for number, read in [(p.number, p.envelope) for p in change.read]:
-                db.execute(
-                    "INSERT INTO log VALUES (?, ?, ?) ON CONFLICT (message) DO UPDATE"
-                    " SET number = excluded.number WHERE log.number IS NULL",
-                    (number, to_json(read.message), read.signature),
-                )
-        if change.erases:
+                db.execute(_LOG, (number, to_json(read.message), read.signature))
+        self._bookmark = mark
+        if is_durable:  # noise and rewards that were overwritten must not stay in the files
             with suppress(StoreError):  # the step is stored; the next one erases
                 self.database.truncate_wal()
 
@@ -269,9 +257,17 @@ class Store:
         self.database.remove()
 
 
-@cache
-def _update(columns: tuple[str, ...]) -> str:
-    return f"UPDATE device SET {', '.join(f'{name} = ?' for name in columns)}"
+def has_waiting(path: Path) -> bool:
+    """Whether a store that nobody has open holds a question or a message that is not sent yet."""
+    query = (
+        "SELECT 1 FROM device WHERE spec IS NOT NULL AND (reply_at IS NOT NULL OR"
+        " EXISTS (SELECT 1 FROM outbox WHERE delivery = 'waiting'))"
+    )
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            return db.execute(query).fetchone() is not None
+    except sqlite3.Error:  # locked by another process, or no store
+        return False
 
 
 @lru_cache(maxsize=64)
@@ -300,7 +296,7 @@ def remember(path: Path, experiment: str) -> Remembered:
             public = record.player.public(record.players)
             tallies = [Statement("tally", record.bookmark.number, public, path.name, partial=True)]
         shown = {e.message: number for e, number in store.log(record.spec) if number is not None}
-        sent = [message for message, entry in record.outbox.items() if entry.delivery == "sent"]
+        sent = [m for m, e in record.outbox.items() if e.delivery in ("sent", "shown")]
         items = [(shown.get(message), message) for message in dict.fromkeys([*shown, *sent])]
         return Remembered(path.name, record.scope, items, (record.identity.voter,), tallies)
     finally:

@@ -15,11 +15,10 @@ the board holds of it, once after each start: its store may be an older copy, an
 once it must not send again with fresh noise.
 
 *The loop* makes round after round. Between them a stream brings messages as they come, where the
-server has room for it. Streams hang silently in real networks: the next round notices. Where they
-do not get through they are tried ever more rarely, and rounds alone do the work. The server sets
-the pace, with the tally. A device that meets trouble never asks more often than that: it waits as
-long, then ever longer, and at least as long as the server asks for. Every wait is spread by chance,
-so that devices that were cut off together do not come back together.
+server has room for it; they hang silently in real networks, and the next round notices. The server
+sets the pace, with the tally. A device that meets trouble never asks more often than that: it waits
+as long, then ever longer, and at least as long as the server asks for. Every wait is spread by
+chance, so that devices that were cut off together do not come back together.
 """
 
 import asyncio
@@ -36,7 +35,6 @@ from devote.boards.board import (
     EndOfBacklog,
     EnrolmentRefused,
     Envelope,
-    Joined,
     Outcome,
     Posted,
     PostingRejected,
@@ -47,7 +45,6 @@ from devote.device import steps
 from devote.device.core import SYSTEM_RANDOM, Core, Health
 from devote.device.errors import DeviceError, JoinRefused
 from devote.device.steps import Expiry
-from devote.device.store import Store
 from devote.protocol import ExperimentSpec, ProtocolError
 
 Pause: TypeAlias = Callable[[float, asyncio.Event], Awaitable[None]]
@@ -68,8 +65,8 @@ CHECK_EVERY = 20
 failure asks for one too.
 """
 
-SELDOM = 3_600.0
-"""At most so many seconds between two tries to open a stream."""
+SELDOM = 600.0
+"""At least so many seconds between two streams: where they break, rounds do the work."""
 
 
 # Joining.
@@ -124,24 +121,37 @@ class Terms:
             )
 
 
-async def join(store: Store, board: Board, terms: Terms) -> Joined | None:
-    """Enrol with the key in the store, and store the experiment; None if it has joined before."""
-    identity = store.identity(terms.experiment)
-    if store.has_joined:
-        return None
-    if terms.expiry.after is not None or store.is_bound:  # no board can be asked to check these
-        experiment = await board.fetch_experiment()
-        terms.check(experiment.spec)
-        store.bind(experiment.scope)
-    privacy, fingerprint = terms.privacy, terms.fingerprint
-    joined = await board.join(identity, terms.invite, privacy=privacy, fingerprint=fingerprint)
-    terms.check(joined.experiment.spec)
-    if joined.tally.scope != joined.experiment.scope:
-        raise BoardRefused(ANOTHER)
-    if joined.outcome not in ("accepted", "duplicate"):
-        raise EnrolmentRefused(joined.reason or "The board refuses this device.\nAsk its operator.")
-    store.join(joined.experiment, identity)
-    return joined
+async def join(core: Core, board: Board, terms: Terms) -> None:
+    """Enrol with the key in the store, and store the experiment, if that is not done already."""
+    store, identity = core.store, core.store.identity(terms.experiment)
+    joined = None
+    if not store.has_joined:
+        if terms.expiry.after is not None or store.is_bound:  # no board can be asked to check these
+            experiment = await board.fetch_experiment()
+            terms.check(experiment.spec)
+            store.bind(experiment.scope)
+        privacy, fingerprint = terms.privacy, terms.fingerprint
+        joined = await board.join(identity, terms.invite, privacy=privacy, fingerprint=fingerprint)
+        terms.check(joined.experiment.spec)
+        if joined.tally.scope != joined.experiment.scope:
+            raise BoardRefused(ANOTHER)
+        if joined.outcome not in ("accepted", "duplicate"):
+            why = joined.reason or "The board refuses this device.\nAsk its operator."
+            raise EnrolmentRefused(why)
+        store.join(joined.experiment, identity)
+    terms.check(store.load().spec)
+    core.start()
+    await board.begin(identity)
+    if joined is None:
+        return
+    core.health.note(joined.tally)
+    try:
+        if core.must_recall:
+            core.recall(joined.sent)
+        if core.record.spec.scheme.about.reads_tally:
+            core.change(steps.read_tally, joined.tally)
+    except ProtocolError as error:
+        core.health.sync = str(error)
 
 
 # A round.
@@ -161,31 +171,27 @@ async def sync_once(core: Core, board: Board, *, verify_history: bool = True) ->
             done = await _round(core, board, verify_history=verify_history)
         except StoreError:
             return False  # the core has noted it
-        except BoardUnavailable as error:
+        except (BoardUnavailable, BoardRefused, ProtocolError) as error:
             health.offline(error)
-            health.sync = str(error) if isinstance(error, BoardAlone) else health.sync
+            if isinstance(error, BoardAlone) or not isinstance(error, BoardUnavailable):
+                health.sync = str(error)
             return False
-        except (BoardRefused, ProtocolError) as error:
-            health.offline()
-            health.sync = str(error)
-            return False
-        health.sync = None if done else GAP
         if done:
             health.synced()
+        else:
+            health.sync = GAP
         return done
 
 
 async def _round(core: Core, board: Board, *, verify_history: bool) -> bool:
     """Nothing is posted before the board is known to be ours, and what it holds of this device."""
-    about = core.record.spec.scheme.about
+    record = core.record
+    about, bookmark = record.spec.scheme.about, record.bookmark  # which a stream may move meanwhile
     if core.must_recall:
-        core.recall(await board.sent_by(core.identity.voter))
-    bookmark = core.bookmark  # as it is now: the stream may move it while answers are awaited
+        core.recall(await board.sent_by(record.identity.voter))
     tally = await board.tally()
-    if tally.board != core.record.scope.board:
-        raise BoardRefused(ANOTHER)
-    if tally.scope != core.record.scope:
-        raise BoardRefused(CHANGED)
+    if tally.scope != record.scope:
+        raise BoardRefused(CHANGED if tally.board == record.scope.board else ANOTHER)
     core.health.note(tally)
     if about.reads_tally:
         core.change(steps.read_tally, tally)
@@ -239,28 +245,21 @@ async def _post(core: Core, board: Board) -> None:
 
     The messages are kept, and reading goes on: an operator may open an experiment again.
     """
-    waiting = core.waiting
-    if not waiting or not core.health.may_post:
+    if core.now() < core.health.post_at:
         return
+    reads_tally = core.record.spec.scheme.about.reads_tally
     try:
-        for envelope in waiting:
-            core.change(steps.settle, envelope, await _publish(core, board, envelope))
+        for envelope in core.waiting:
+            outcome = Outcome.REFUSED
+            if not reads_tally or core.record.player.still_wants(envelope.message):
+                outcome = await board.publish(envelope)
+            if outcome is Outcome.REFUSED and (lost := core.lost_before(envelope)):
+                for each in [*lost, envelope]:
+                    outcome = await board.publish(each)
+            core.change(steps.settle, envelope, outcome)
+            core.health.unbar()
     except PostingRejected as error:
         core.health.bar(str(error))
-    else:
-        core.health.unbar()
-
-
-async def _publish(core: Core, board: Board, envelope: Envelope) -> Outcome:
-    if core.record.spec.scheme.about.reads_tally:
-        is_wanted = core.record.player.still_wants(envelope.message)
-        return await board.publish(envelope) if is_wanted else Outcome.REFUSED
-    outcome = await board.publish(envelope)
-    if outcome is Outcome.REFUSED and (lost := core.lost_before(envelope)):
-        for each in lost:
-            await board.publish(each)
-        outcome = await board.publish(envelope)
-    return outcome
 
 
 # The loop.
@@ -317,7 +316,7 @@ async def run_forever(
     pace, health = pace or Pace(), core.health
     may_stream = pace.streams and not core.record.spec.scheme.about.reads_tally
     streaming: asyncio.Task[None] | None = None
-    rounds = failures = 0
+    rounds, failures, stream_at = 0, 0, 0.0
     try:
         while True:
             wake.clear()
@@ -329,12 +328,13 @@ async def run_forever(
                 _note(core, error)
             rounds, failures = (rounds + 1, 0) if done else (0, failures + 1)
             wants_stream = done and may_stream and health.streams
-            if streaming is not None and not wants_stream:
+            if streaming is not None and (streaming.done() or not wants_stream):
                 await _end(streaming)
                 streaming = None
-            elif streaming is None and wants_stream:
-                work = _stream_forever(core, board, wake, dice, pace, pause)
-                streaming = asyncio.create_task(work)
+            if streaming is None and wants_stream and core.now() >= stream_at:
+                stream_at = core.now() + SELDOM
+                until_round = pace.between(health) * dice()
+                streaming = asyncio.create_task(_listen(core, board, wake, pause, until_round))
             # After a failure nothing makes it try sooner.
             until = wake if done else asyncio.Event()
             await _rest(core, tried, pace.wait(health, failures, dice()), until, pause)
@@ -364,30 +364,13 @@ async def _rest(
         seconds -= wait
 
 
-async def _stream_forever(
-    core: Core,
-    board: Board,
-    wake: asyncio.Event,
-    dice: Callable[[], float],
-    pace: Pace,
-    pause: Pause,
+async def _listen(
+    core: Core, board: Board, wake: asyncio.Event, pause: Pause, until_round: float
 ) -> None:
-    """Take in messages as they come; a stream that broke is opened again, ever more rarely."""
-    cuts, never = 0, asyncio.Event()
-    while True:
-        opened, every = core.now(), pace.between(core.health)
-        quiet = await _listen(core, board)
-        cuts = 0 if core.now() - opened > every else cuts
-        # A round finds out what broke it. All streams of a server that was stopped break at once:
-        # so that not all come back at once, each waits by chance.
-        await pause(every * dice(), never)
-        wake.set()
-        await pause(max(min(every * 2.0 ** min(cuts, 32), SELDOM), quiet) * (0.5 + dice()), never)
-        cuts += 1
+    """Take in messages as they come until the stream breaks; then have a round find out why.
 
-
-async def _listen(core: Core, board: Board) -> float:
-    """Take in messages until the stream breaks; for how many seconds the server wants none."""
+    All streams of a server that was stopped break at once: each device waits by chance.
+    """
     events = board.stream(core.bookmark.number)
     try:
         async for event in events:
@@ -395,16 +378,15 @@ async def _listen(core: Core, board: Board) -> float:
                 core.receive((), event.number)
             else:
                 core.receive((event,))
-    except BoardUnavailable as error:
-        return error.retry_after
-    except (BoardRefused, StoreError):
+    except (BoardUnavailable, BoardRefused, StoreError):
         pass
     except Exception as error:
         _note(core, error)
     finally:
         if isinstance(events, AsyncGenerator):
             await events.aclose()
-    return 0.0
+    await pause(until_round, asyncio.Event())
+    wake.set()
 
 
 def _note(core: Core, error: Exception) -> None:

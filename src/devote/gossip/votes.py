@@ -290,7 +290,7 @@ class VoteSet:
     def _rebuild(self) -> None:
         """Put the board together anew from all items that still count."""
         name = self.spec.name
-        self.board.take_back(name, [text for _, text, _ in self.board.rows(name)[1]])
+        self.board.clear(name)
         gone = [voter for voter, c in self.certificates.items() if c.number in self.revoked]
         self.board.revoke(name, voters=gone)
         self.items = {i: v for i, v in self.items.items() if v.get("number") not in self.revoked}

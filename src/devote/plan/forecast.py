@@ -7,8 +7,9 @@ not on the clock: the same question gives the same numbers on every machine.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +20,9 @@ from devote.problems.rewards import BERNOULLI
 from devote.protocol import ExperimentSpec
 from devote.schemes import Jury, Survey
 from devote.simulator.answers import simulate_answers
-from devote.simulator.estimates import mean
 from devote.simulator.jurors import simulate_jury
 from devote.simulator.scenario import Scenario
+from devote.simulator.summary import mean
 from devote.simulator.trial import NEVER, Trial
 from devote.simulator.trials import run_chunk, run_trial
 from devote.theory import binomial_tail
@@ -38,11 +39,7 @@ PER_SECOND = 10_000_000
 SLOW = 50
 """A play without a compiled loop counts as so many."""
 
-FIRST = 4
-"""A run that takes more than this part of the time is not followed to its end."""
-
-FEWEST = 4
-PILOT = 10
+FEWEST, PILOT = 4, 10
 """Runs, at least and at most, after which it is decided how many there is time for."""
 
 MOST_PLAYERS = 1_000_000
@@ -62,18 +59,23 @@ class Effort:
     seconds: float = 10.0
     seed: int = 0
 
-    def share(self, part: float, runs: int) -> "Effort":
-        """A part of the seconds, for at most so many runs."""
-        return Effort(min(runs, self.runs), part * self.seconds, self.seed)
+    def less(self, runs: int) -> "Effort":
+        """A fifth of the seconds, for at most so many runs."""
+        return Effort(min(runs, self.runs), 0.2 * self.seconds, self.seed)
 
     @property
     def work(self) -> float:
-        """The same in answers or plays."""
+        """The seconds in answers or plays."""
         return self.seconds * PER_SECOND
 
-    def affordable(self, pilot: NDArray[Any]) -> int:
-        """How many runs there is time for, by what the first ones took."""
-        return max(len(pilot), min(self.runs, int(self.work / max(1.0, float(pilot.mean())))))
+
+class _Runs(NamedTuple):
+    """What each run took, the arm that won or NEVER, its messages, and whether it was given up."""
+
+    takes: NDArray[Any]
+    winner: NDArray[Any]
+    messages: NDArray[Any]
+    cut: NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +143,7 @@ class Forecast:
         """As JSON values."""
         return {
             "unit": self.unit,
-            "takes": None if not self.runs or self.is_cut else spread_of(self.takes),
+            "takes": None if self.is_cut else spread_of(self.takes),
             "takes_at_least": float(self.takes.min()) if self.is_cut else None,
             "days": None if self.is_cut else spread_of(self.days),
             "messages": self.messages,
@@ -155,29 +157,53 @@ class Forecast:
 
 
 def forecast(
-    spec: ExperimentSpec,
-    problem: Problem,
-    question: Question,
-    effort: Effort,
-    *,
-    crowd: int = 0,
+    spec: ExperimentSpec, question: Question, effort: Effort, *, crowd: int = 0
 ) -> Forecast | None:
     """Simulate a specification in the fleet of a question; None where that is not possible.
 
     ``crowd``: so many devices are asked before the first answer comes.
     """
-    if why_not_simulated(spec, problem, question):
+    if why_not_simulated(spec, question):
         return None
-    if _is_stream(spec, problem):
-        return _survey(spec, problem, question, effort, crowd)
-    if _is_jurors(spec, problem):
-        return _jury(spec, problem, question, effort)
-    return _fleet(spec, problem, question, effort)
+    problem, n, planning = question.problem, question.wish.n_players, spec.scheme.planning(spec)
+    is_stream, under_way = _is_stream(spec, problem), 0
+    if is_stream:
+        delay = LEAVES_AFTER * (spec.scheme.sending.reply_after or 0.0) / 86400.0
+        under_way = min(n, round(delay * question.plays_a_day))
+        found = _simulate_answers(spec, question, effort, crowd, under_way)
+    elif _is_jurors(spec, problem):
+        found = _simulate_jurors(spec, question, effort)
+    else:
+        found = _simulate_fleet(spec, question, effort)
+    is_cut, decided = bool(found.cut.any()), found.winner != NEVER
+    ended = np.where(decided, found.takes, math.inf)
+    if is_stream:
+        each = planning.answers_each or 1
+        days = question.days_for_answers(ended, each) + delay
+        devices = None if is_cut else math.ceil(enough(found.takes) / each)
+    else:
+        assert question.plays_per_day is not None
+        days = ended / question.plays_per_day
+        devices = planning.enough_players if decided.mean() >= DECIDES else None
+    shown = found.cut if is_cut else decided if decided.any() else ~decided
+    good = optimal_arms(list(problem.values(n, 0)), spec.epsilon)
+    return Forecast(
+        spec=spec,
+        unit="answers" if is_stream else "plays",
+        takes=found.takes[shown],
+        days=days,
+        messages=None if is_cut else float(found.messages.mean()),
+        wrong=sum(arm not in good for arm in found.winner[decided].tolist()),
+        devices=devices,
+        is_cut=is_cut,
+        seed=effort.seed,
+        under_way=under_way,
+    )
 
 
-def why_not_simulated(spec: ExperimentSpec, problem: Problem, question: Question) -> str:
+def why_not_simulated(spec: ExperimentSpec, question: Question) -> str:
     """Why a specification cannot be simulated in the fleet of a question; empty if it can."""
-    n = question.wish.n_players
+    n, problem = question.wish.n_players, question.problem
     if _is_stream(spec, problem):
         return ""
     if question.visitors_per_day is not None:
@@ -191,8 +217,7 @@ def why_not_simulated(spec: ExperimentSpec, problem: Problem, question: Question
 
 def _changes(problem: Problem) -> bool:
     """Whether rewards may change with time."""
-    in_order = problem.replay is not None and problem.replay_order == "time"
-    return bool(problem.switches or any(problem.drift or ()) or in_order)
+    return bool(problem.switches or any(problem.drift or ()) or problem.replay)
 
 
 def _is_stream(spec: ExperimentSpec, problem: Problem) -> bool:
@@ -209,116 +234,66 @@ def _is_jurors(spec: ExperimentSpec, problem: Problem) -> bool:
     return isinstance(spec.scheme, Jury) and is_bits and is_even and not _changes(problem)
 
 
-def _survey(
-    spec: ExperimentSpec, problem: Problem, question: Question, effort: Effort, crowd: int
-) -> Forecast:
-    """A stream of answers."""
-    n, work = question.wish.n_players, effort.work
+def _simulate_answers(
+    spec: ExperimentSpec, question: Question, effort: Effort, crowd: int, under_way: int
+) -> _Runs:
+    """A survey as a stream of answers."""
+    problem, n = question.problem, question.wish.n_players
     means = tuple(problem.values(n, 0)) if problem.groups else problem.means
-    each = spec.scheme.planning(spec).answers_each
-    assert each is not None
-    delay = LEAVES_AFTER * (spec.scheme.sending.reply_after or 0.0) / 86400.0
-    under_way = min(n, round(delay * question.plays_a_day))
-    answers, winner = np.zeros(0), np.zeros(0, dtype=np.int64)
-    # What cannot be simulated to its end in the time is found by one run, then by a few.
-    for most in (1, PILOT, effort.runs):
-        pilot = replace(effort, runs=min(most, effort.runs))
-        runs = pilot.affordable(answers) if len(answers) else 1
-        made = simulate_answers(
-            spec,
-            means,
-            runs=max(runs, min(FEWEST, pilot.runs)) - len(answers),
-            first=len(answers),
-            seed=effort.seed,
-            most=math.ceil(4 * work if len(answers) else work / FIRST),
-            crowd=crowd,
-            lag=0 if crowd else under_way,
-        )
-        answers, winner = np.append(answers, made.answers), np.append(winner, made.winner)
-        if is_cut := bool((winner == NEVER).any()):
+    lag = 0 if crowd else under_way
+
+    def simulate(first: int, runs: int, most: int) -> _Runs:
+        how: dict[str, Any] = {"seed": effort.seed, "most": most, "crowd": crowd, "lag": lag}
+        made = simulate_answers(spec, means, runs=runs, first=first, **how)
+        return _Runs(made.answers, made.winner, made.answers, ~made.decided)
+
+    return _within(simulate, effort, 1)
+
+
+def _simulate_jurors(spec: ExperimentSpec, question: Question, effort: Effort) -> _Runs:
+    """A jury by its jurors alone, in plays of each device; it can also end without a verdict."""
+    seats = spec.scheme.fewest_players(spec)
+    means, n = question.problem.means, question.wish.n_players
+
+    def simulate(first: int, runs: int, most: int) -> _Runs:
+        how: dict[str, Any] = {"seed": effort.seed, "longest": math.ceil(most / seats)}
+        made = simulate_jury(spec, means, n, runs=runs, first=first, **how)
+        winner = np.where(made.cut, NEVER, made.winner)
+        return _Runs(made.plays, winner, made.messages, made.cut)
+
+    return _within(simulate, effort, seats)
+
+
+def _within(simulate: Callable[[int, int, int], _Runs], effort: Effort, weight: int) -> _Runs:
+    """One run, then a few, then as many as there is time for by what those took.
+
+    ``simulate(first, runs, most)`` gives up a run after ``most`` answers or plays, which ends this;
+    ``weight`` is the work of one unit of what a run takes.
+    """
+    found = simulate(0, 1, math.ceil(effort.work / FEWEST))
+    for most in (min(PILOT, effort.runs), effort.runs):
+        if found.cut.any():
             break
-    ended = np.where(winner == NEVER, math.inf, answers)
-    return Forecast(
-        spec=spec,
-        unit="answers",
-        takes=answers[winner == NEVER] if is_cut else answers,
-        days=question.days_for_answers(ended, each, problem) + delay,
-        messages=None if is_cut else float(answers.mean()),
-        wrong=_wrong(winner, means, spec.epsilon),
-        devices=None if is_cut else math.ceil(enough(answers) / each),
-        is_cut=is_cut,
-        seed=effort.seed,
-        under_way=under_way,
-    )
+        n = len(found.takes)
+        affordable = int(effort.work / max(1.0, weight * float(found.takes.mean())))
+        more = max(min(most, affordable), min(FEWEST, most)) - n
+        if more > 0:
+            made = simulate(n, more, math.ceil(4 * effort.work))
+            found = _Runs(*(np.append(*both) for both in zip(found, made, strict=True)))
+    return found
 
 
-def _jury(spec: ExperimentSpec, problem: Problem, question: Question, effort: Effort) -> Forecast:
-    """Jurors alone."""
-    n, seats = question.wish.n_players, spec.scheme.fewest_players(spec)
-    longest = math.ceil(effort.work / (PILOT * seats))
-    how: dict[str, Any] = {"seed": effort.seed, "longest": longest}
-    found = [simulate_jury(spec, problem.means, n, runs=min(PILOT, effort.runs), **how)]
-    is_cut = bool(found[0].cut.any())
-    if not is_cut:
-        first = len(found[0].plays)
-        more = effort.affordable(found[0].plays * seats) - first
-        found.append(simulate_jury(spec, problem.means, n, runs=more, first=first, **how))
-    plays, winner, cut, messages = (
-        np.concatenate([getattr(runs, name) for runs in found])
-        for name in ("plays", "winner", "cut", "messages")
-    )
-    winner = np.where(cut, NEVER, winner)
-    return _of_plays(spec, problem, question, effort, plays, winner, float(messages.mean()), is_cut)
-
-
-def _fleet(spec: ExperimentSpec, problem: Problem, question: Question, effort: Effort) -> Forecast:
+def _simulate_fleet(spec: ExperimentSpec, question: Question, effort: Effort) -> _Runs:
     """Every play of every device."""
     n = question.wish.n_players
-    runs = run_within(Scenario(spec, problem, n), effort.runs, seed=effort.seed, pulls=effort.work)
-    ends = [run.samples for run in runs]
-    is_cut = runs[0].status == "unfinished" and ends[0] == NEVER
-    winner = np.array(
-        [
-            NEVER if end == NEVER or len(run.winners) > 1 else run.winners[0]
-            for run, end in zip(runs, ends, strict=True)
-        ]
-    )
-    plays = (
-        np.array(
-            [max(end, 0) or run.samples_until_all_know for run, end in zip(runs, ends, strict=True)]
-        )
-        / n
-    )
-    messages = float(np.mean([run.broadcasts for run in runs]))
-    return _of_plays(spec, problem, question, effort, plays, winner, messages, is_cut)
-
-
-def _of_plays(
-    spec: ExperimentSpec,
-    problem: Problem,
-    question: Question,
-    effort: Effort,
-    plays: Floats,
-    winner: NDArray[np.int64],
-    messages: float,
-    is_cut: bool,
-) -> Forecast:
-    """The forecast of runs that took so many plays of each device; no winner: no answer."""
-    rate = question.plays_per_day
-    assert rate is not None
-    is_decided = winner != NEVER
-    takes = plays[~is_decided] if is_cut else plays[is_decided] if is_decided.any() else plays
-    is_enough = is_decided.mean() >= DECIDES
-    return Forecast(
-        spec=spec,
-        unit="plays",
-        takes=takes,
-        days=np.where(is_decided, plays / rate, math.inf),
-        messages=None if is_cut else messages,
-        wrong=_wrong(winner, problem.values(question.wish.n_players, 0), spec.epsilon),
-        devices=spec.scheme.planning(spec).enough_players if is_enough else None,
-        is_cut=is_cut,
-        seed=effort.seed,
+    scenario = Scenario(spec, question.problem, n)
+    runs = run_within(scenario, effort.runs, seed=effort.seed, pulls=effort.work)
+    has_one = [run.samples != NEVER and len(run.winners) == 1 for run in runs]
+    return _Runs(
+        np.array([max(run.samples, 0) or run.samples_until_all_know for run in runs]) / n,
+        np.array([r.winners[0] if one else NEVER for r, one in zip(runs, has_one, strict=True)]),
+        np.array([run.broadcasts for run in runs]),
+        np.array([run.status == "unfinished" and run.samples == NEVER for run in runs]),
     )
 
 
@@ -337,12 +312,6 @@ def run_within(
     if first.status == "unfinished" or runs < 2:
         return [first]
     return [first, *run_chunk(scenario, range(1, runs), seed, record=record, threads=None)]
-
-
-def _wrong(winner: NDArray[Any], means: Any, epsilon: float) -> int:
-    """How many runs ended with an arm that is not epsilon-optimal."""
-    good = optimal_arms(list(means), epsilon)
-    return sum(arm != NEVER and arm not in good for arm in winner.tolist())
 
 
 def spread_of(values: Floats) -> dict[str, float | None]:

@@ -304,11 +304,8 @@ def plan_resets(
             "and resets gain nothing.\nGive --means with a larger gap, or a smaller epsilon."
         )
     votes, messages = spec.votes_needed, spec.scheme.guarantees(Case(spec)).message_bound
-    if votes is None or messages is None:
-        raise SpecError(
-            f"A plan with resets counts votes, and {spec.scheme.name} has none.\n"
-            "Use a scheme with votes, or leave --switches and --horizon out."
-        )
+    assert votes is not None, "only schemes with votes take resets"
+    assert messages is not None
     common = {"horizon": float(horizon), "plays_per_term": per_term}
     recommended = theory.recommended_phi(switches, **common)
     phi = float(spec.options.get("phi", recommended))

@@ -1,4 +1,4 @@
-"""What is asked of a planner: the wish, who there is, how often they play, how long one waits."""
+"""What a planner is asked: the wish, what arms pay, who there is, how long one waits."""
 
 import math
 from dataclasses import dataclass, replace
@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from devote.plan.promises import broken_assumption
 from devote.problems import Problem, Uniform
 from devote.protocol import SpecError, Wish
 from devote.protocol.scheme import check
@@ -21,21 +22,18 @@ RATES = ("plays_per_day", "visitors_per_day", "days")
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of a fleet.
+    """What is asked of a fleet whose arms pay as in ``problem``.
 
     Either a fixed fleet of ``wish.n_players`` devices, each of which plays ``plays_per_day`` times;
     or ``visitors_per_day`` new devices every day, each of which plays once, up to
-    ``wish.n_players`` of them. ``days`` is the longest that one would wait, ``broken`` says which
-    assumption of the proofs the problem breaks, and ``users_differ`` that it is only the one that
-    options pay all users alike.
+    ``wish.n_players`` of them. ``days`` is the longest that one would wait.
     """
 
     wish: Wish
+    problem: Problem
     plays_per_day: float | None = None
     visitors_per_day: float | None = None
     days: float = 365.0
-    broken: str = ""
-    users_differ: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what no scheme could be asked."""
@@ -66,6 +64,16 @@ class Question:
                 )
 
     @property
+    def broken(self) -> str:
+        """Which assumption of the proofs the problem breaks; empty if none."""
+        return broken_assumption(self.problem)
+
+    @property
+    def gap(self) -> float:
+        """How much more the best arm pays than the worst."""
+        return max(self.problem.means) - min(self.problem.means)
+
+    @property
     def plays_a_day(self) -> float:
         """Plays of all devices together, at first: visitors come once."""
         if self.visitors_per_day is not None:
@@ -90,7 +98,7 @@ class Question:
             there = max(there, math.ceil(rates["days"] * rates["visitors_per_day"]))
         return replace(self, wish=replace(self.wish, n_players=there), **rates)
 
-    def days_for_answers(self, answers: Floats, each: int, problem: Problem) -> Floats:
+    def days_for_answers(self, answers: Floats, each: int) -> Floats:
         """After how many days so many answers are there, if a device gives up to ``each``.
 
         Infinite if there never are. Devices of a fixed fleet play at random moments: some play
@@ -101,7 +109,7 @@ class Question:
             days = answers / (self.visitors_per_day * each)
         else:
             assert self.plays_per_day is not None
-            days = _plays_until(answers, n, each, problem) / self.plays_per_day
+            days = _plays_until(answers, n, each, self.problem) / self.plays_per_day
         return np.where(answers > n * each, math.inf, days)
 
 

@@ -6,7 +6,7 @@ A store is called from many threads and lives longer than any event loop of thei
 import asyncio
 import re
 import threading
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
@@ -89,9 +89,12 @@ UNAVAILABLE = 10008
 
 T = TypeVar("T")
 
-_OPTIONS: dict[str, Any] = {"name": "devote", "connect_timeout": 2}
-_ONCE: dict[str, Any] = {"max_reconnect_attempts": 1, "reconnect_time_wait": 0.05}
-_FOR_GOOD: dict[str, Any] = {
+FIRST = 3.0
+"""Seconds for which the first connection is waited for."""
+
+_OPTIONS: dict[str, Any] = {
+    "name": "devote",
+    "connect_timeout": 2,
     "max_reconnect_attempts": -1,
     "reconnect_time_wait": 0.2,
     "ping_interval": 2,  # a node that is paused keeps its connections open
@@ -164,25 +167,21 @@ class Connection:
         await asyncio.gather(*others, return_exceptions=True)
 
     async def _open(self) -> None:
-        faults: list[Exception] = []
+        fault: Exception | None = None
 
         async def note(error: Exception) -> None:
-            faults.append(error)
+            nonlocal fault  # which shows in the calls; the client would log it each time
+            fault = error
 
-        try:  # once, to see whether any is there; later ones are waited for
-            first = await nats.connect(
-                list(self.address.servers), error_cb=note, **_OPTIONS, **_ONCE
-            )
+        try:
+            async with asyncio.timeout(FIRST):
+                servers = list(self.address.servers)
+                self._client = await nats.connect(servers, error_cb=note, **_OPTIONS)
         except (NatsError, TimeoutError, OSError) as error:
-            why = type(faults[-1] if faults else error).__name__
             raise StoreError(
-                f"No NATS node answers at {self.address} ({why}).\n"
+                f"No NATS node answers at {self.address} ({type(fault or error).__name__}).\n"
                 "Start nats-server there, or correct the address."
             ) from None
-        await first.close()
-        self._client = await nats.connect(
-            list(self.address.servers), error_cb=_quiet, **_OPTIONS, **_FOR_GOOD
-        )
         info = self._client._server_info
         version = tuple(map(int, re.findall(r"\d+", str(info.get("version", "")))[:2]))
         if version < LEAST:
@@ -230,40 +229,3 @@ class Connection:
         if (there.num_replicas or 1) < self.replicas:  # a node that has become a cluster
             there.num_replicas = self.replicas
             await self.js.update_stream(there)
-
-
-class Shared:
-    """Runs ``work`` for all who ask before it begins, at most every ``EVERY`` seconds.
-
-    What a stranger's request makes a server write to the nodes is bounded by this.
-    """
-
-    EVERY = 0.2
-
-    def __init__(self, work: Callable[[], Awaitable[None]]) -> None:
-        self._work = work
-        self._next: asyncio.Task[None] | None = None
-        self._last = float("-inf")
-
-    async def run(self) -> None:
-        """Have it done, all of it after this call."""
-        if self._next is None:
-            self._next = asyncio.create_task(self._run())
-            self._next.add_done_callback(_note_fault)
-        await asyncio.shield(self._next)
-
-    async def _run(self) -> None:
-        now = asyncio.get_running_loop().time
-        await asyncio.sleep(self._last + self.EVERY - now())
-        self._last, self._next = now(), None
-        await self._work()
-
-
-def _note_fault(task: asyncio.Task[None]) -> None:
-    """Whoever waited for it may have given up: its fault is nobody's then."""
-    if not task.cancelled():
-        task.exception()
-
-
-async def _quiet(error: Exception) -> None:
-    """What goes wrong on the connection shows in the calls; the client would log it each time."""

@@ -17,7 +17,7 @@ from itertools import islice
 from nats.js.api import DiscardPolicy, Header, StreamConfig
 from nats.js.errors import APIError, NotFoundError
 
-from devote.boards.jetstream.connection import Connection, Shared
+from devote.boards.jetstream.connection import Connection
 
 _AT_ONCE = 500
 _OUTRUN = (10071, 10164)
@@ -40,7 +40,6 @@ class Invites:
         self._connection = connection
         self.stream = f"{connection.address.name}_invites"
         self._before = f"{connection.address.name}.invites"
-        self._barrier = Shared(self._write_barrier)
 
     async def start(self) -> None:
         """Make the stream if it is not there."""
@@ -53,10 +52,6 @@ class Invites:
                 allow_msg_ttl=True,
             )
         )
-
-    async def _write_barrier(self) -> None:
-        """Write anything: a node that has it has all that was entered before."""
-        await self._connection.js.publish(f"{self._before}.barrier", b"")
 
     async def add(self, board: str, invites: Iterable[tuple[str, int | None]]) -> None:
         """Enter the hashes of new invites; those that expire are erased by the nodes then."""
@@ -84,9 +79,6 @@ class Invites:
         """Take an invite for a voter; False if it is unknown, used, or another's."""
         while True:
             found = await self._read(board, invite)
-            if found is None:  # a node that is behind may not know of it yet
-                await self._barrier.run()
-                found = await self._read(board, invite)
             if found is None or found.voter not in ("", voter):
                 return False
             if found.voter == voter:

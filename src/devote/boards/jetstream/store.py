@@ -1,36 +1,25 @@
 """A store that any number of servers share: a replicated log on NATS JetStream.
 
-Each server keeps what it reads of the log in the tables of a ``SqliteStore`` in its memory, and
-answers from there; what changes anything goes to the nodes first. Every method is safe in any
-thread and blocks until it is done. An entry counts as posted only when it is in the log, on most of
-the nodes, and this server has read it there.
+Each server carries out what it reads of the log on a ``SqliteStore`` in its memory, and answers
+from there; what changes anything is a command in the log first. Every method is safe in any thread
+and blocks until it is done. A command counts only when it is in the log, on most of the nodes, and
+this server has read it there; what became of it was decided in the order of the log.
 
 A refusal is final to a device, so none is given by what this server happens to have read: before it
-refuses, it reads all that was posted anywhere (``Log.catch_up``). An entry that is refused when it
-is read stays in the log and has no number on the board. None is refused then because its voter is
-revoked or its experiment closed: whoever posts checks that before. Another server may take a
-message in the moment before it has read that an experiment is closed.
+refuses, it reads all that was posted anywhere (``Log.catch_up``).
 """
 
 import asyncio
 import json
-import sqlite3
-from collections.abc import Callable, Collection, Iterable, Sequence
+import secrets
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
-from typing import TypeAlias, Unpack
+from dataclasses import asdict, replace
+from typing import Any, Final, TypeVar, Unpack
 
 from nats.errors import Error as NatsError
 
-from devote.boards.admission import (
-    Receipt,
-    admit,
-    admit_voter,
-    no_invite,
-    no_place,
-    refusal,
-    refused,
-)
+from devote.boards.admission import Receipt, admit, admit_voter, no_invite
 from devote.boards.board import (
     Change,
     DeletedExperiment,
@@ -39,26 +28,12 @@ from devote.boards.board import (
     ExperimentState,
     Outcome,
     UnknownExperiment,
-    UnreadableExperiment,
 )
 from devote.boards.database import StoreError
-from devote.boards.identity import hash_of
+from devote.boards.identity import hash_of, verify
 from devote.boards.jetstream.connection import Connection, NatsAddress
 from devote.boards.jetstream.invites import Invites
-from devote.boards.jetstream.log import (
-    DELETED,
-    ENROLMENT,
-    MESSAGE,
-    OPENED,
-    REVOCATION,
-    STATE,
-    Log,
-    enrolment_subject,
-    entry,
-    message_subject,
-    revocation_subject,
-    token,
-)
+from devote.boards.jetstream.log import Log
 from devote.boards.store import (
     Content,
     EnrolmentRequest,
@@ -67,19 +42,26 @@ from devote.boards.store import (
     Revocation,
     Row,
     SqliteStore,
-    insert_experiment,
-    insert_revoked,
-    set_state,
+    add_voters,
+    record_of,
 )
-from devote.protocol import from_json
+from devote.errors import DevoteError
+from devote.protocol.messages import MAX_ARMS, from_dict, to_dict
 
-Admits: TypeAlias = Callable[[Ledger], Receipt | None]
+T = TypeVar("T")
+P = TypeVar("P", EnrolmentRequest, tuple[str, Envelope])
 
 STARTING = 20.0
 """Seconds for which a server that starts waits for the nodes to agree on a leader."""
 
 PROBE_EVERY = 5.0
 """Seconds between two checks that the nodes take entries: what is read may be old else."""
+
+AT_ONCE: Final = 200
+"""Messages in one command: the nodes take a megabyte."""
+
+DELETED = "deleted"
+"""The subject of commands that delete; all others have that of their board."""
 
 
 class JetStreamStore(SqliteStore):
@@ -96,10 +78,9 @@ class JetStreamStore(SqliteStore):
         super().__init__(":memory:")
         self.log = Log(self.connection, begin=self._begin, take=self._take)
         self.invites = Invites(self.connection)
-        self.unopened: dict[str, dict[str, bytes]] = {}
-        """Entries of boards that are not opened, which a move writes first, by board."""
-        self._names: dict[str, str] = {}  # by board; empty for one that was deleted
-        self._changes: dict[str, int] = {}
+        self._results: dict[str, Any] = {}
+        self._copies: dict[str, list[Any]] = {}
+        self._unpurged: set[str] = set()
         self._probing: asyncio.Task[None] | None = None
         try:
             self.connection.run(self._start())
@@ -120,6 +101,8 @@ class JetStreamStore(SqliteStore):
                 if loop.time() > until:
                     raise
                 await asyncio.sleep(0.3)
+        for board in self._unpurged:  # the server that deleted it has died before it was done
+            await self._erase(board)
         self._probing = asyncio.create_task(self._probe())
 
     async def _probe(self) -> None:
@@ -143,100 +126,101 @@ class JetStreamStore(SqliteStore):
             self._probing.cancel()
         await self.log.stop()
 
-    # What the log comes to.
+    # Commands.
+
+    async def _command(self, do: str, subject: str, **given: Any) -> Any:
+        """Write a command, and return or raise what became of it."""
+        name = secrets.token_hex(16)
+        command = {"id": name, "do": do, "at": self.clock(), **given}
+        self._results[name] = StoreError("The log was put back.\nAsk again.")
+        try:
+            await self.log.append(subject, json.dumps(command).encode())
+            result = self._results[name]
+        finally:
+            del self._results[name]
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+    def _take(self, content: bytes) -> None:
+        """Carry out the next command of the log."""
+        command = json.loads(content)
+        result: Any
+        try:
+            result = self._carry_out(command)
+        except StoreError:
+            raise  # then this copy is not that of the others
+        except DevoteError as error:
+            result = error
+        if command["id"] in self._results:
+            self._results[command["id"]] = result
+
+    def _carry_out(self, given: dict[str, Any]) -> Any:
+        at, most, name = given["at"], given.get("most"), given.get("name", "")
+        if name and given["do"] != "delete":
+            super().get(name)  # or it is unknown
+        match given["do"]:
+            case "open":
+                return super().create_from(given["record"], most=most)
+            case "change":
+                return super().change(name, at=at, **given["change"])
+            case "delete":
+                if name in super().names():  # else what is erased after it is erased already
+                    self._unpurged.add(given["board"])
+                with self.database.write() as db:
+                    self._delete_rows(db, name)
+                return True
+            case "revoke":
+                return super().revoke(name, voters=given["voters"])
+            case "enrol":
+                requests = [(name, voter, None) for voter in given["voters"]]
+                return super().enrol_all(requests, most=most, at=at, has_invites=False)
+            case "post":
+                posts = [(name, _envelope(item)) for item in given["posts"]]
+                # Whoever wrote the command has checked the signatures.
+                return super().post_all(posts, most=most, at=at, check=lambda envelope, scope: True)
+            case "copy":
+                self._copies.setdefault(given["copy"], []).append(given["part"])
+                return True
+            case "adopt":
+                return self._insert(given)
+        raise StoreError(f"The log has a command {given['do']!r}.\nUpgrade this server.")
 
     def _begin(self) -> None:
         with self.database.write() as db:
-            for name in filter(None, self._names.values()):
-                self.delete_rows(db, name)
+            for (name,) in db.execute("SELECT name FROM experiments").fetchall():
+                self._delete_rows(db, name)
             db.execute("DELETE FROM deleted")
-        for known in (self.unopened, self._names, self._changes):
-            known.clear()
+        self._copies.clear()
+        self._unpurged.clear()
 
-    def _take(self, subject: str, content: bytes) -> None:
-        """Keep the next entry of the log in the tables."""
-        with self.database.write() as db:
-            if not subject.startswith(f"{OPENED}."):
-                self._keep(db, subject, content)
-                return
-            record = json.loads(content)
-            name, board = record["name"], record["board"]
-            state = ExperimentState(**record["state"])
-            insert_experiment(db, json.dumps(record["spec"]), record, state)
-            self._names[board] = name
-            for earlier, its_content in self.unopened.pop(board, {}).items():
-                self._keep(db, earlier, its_content)
+    def _judge(
+        self, name: str, items: Sequence[T], admits: Callable[[T, Ledger], Receipt | None]
+    ) -> list[Receipt | None]:
+        """What admission says of each, which is no only by all that any server has accepted."""
+        self.get(name)
+        receipts = self._ask(name, items, admits)
+        if any(receipt and receipt.outcome is Outcome.REFUSED for receipt in receipts):
+            self.connection.run(self.log.catch_up())
+            receipts = self._ask(name, items, admits)
+        return receipts
 
-    def _keep(self, db: sqlite3.Connection, subject: str, content: bytes) -> None:
-        kind, board, *rest = subject.split(".")
-        name = self._names.get(board)
-        if name is None:
-            self.unopened.setdefault(board, {})[subject] = content
-        elif not name:
-            pass  # it was posted while the experiment was deleted
-        elif kind == DELETED:
-            self.delete_rows(db, name)
-            self._names[board] = ""
-        elif kind == STATE:
-            self._changes[board] = int(rest[0])
-            set_state(db, name, ExperimentState(**json.loads(content)))
-        elif kind == REVOCATION:
-            insert_revoked(db, name, rest[0])
-        else:
-            with suppress(UnreadableExperiment):
-                ledger = Ledger(self, db, name)
-                if kind == ENROLMENT and no_place(ledger.experiment) is None:
-                    ledger.enrol(rest[0])
-                elif kind == MESSAGE:
-                    self._keep_message(ledger, content)
-
-    def _keep_message(self, ledger: Ledger, content: bytes) -> None:
-        text, _, signature = content.decode().partition("\n")
-        message = from_json(text, ledger.experiment.spec.n_arms)
-        if not ledger.is_enrolled(message.voter) or ledger.tally.refusal(message) is not None:
-            return
-        # A leader that was elected just now may let a subject have a second entry.
-        if ledger.number_of(message) is None:
-            ledger.add(Envelope(message, signature))
-
-    def _ask(self, name: str, admits: Admits) -> Receipt | None:
-        """What admission says by all that this server has read."""
+    def _ask(
+        self, name: str, items: Sequence[T], admits: Callable[[T, Ledger], Receipt | None]
+    ) -> list[Receipt | None]:
         self.log.check()
         with self.database.read() as db:
-            return admits(Ledger(self, db, name))
-
-    async def _decide(self, name: str, admits: Admits) -> Receipt | None:
-        """What admission says, which is no only by all that any server has accepted."""
-        receipt = self._ask(name, admits)
-        if receipt is None or receipt.outcome is not Outcome.REFUSED:
-            return receipt
-        await self.log.catch_up()
-        return self._ask(name, admits)
+            ledger = Ledger(self, db, name)
+            return [admits(item, ledger) for item in items]
 
     # Experiments.
 
     def create(self, experiment: Experiment, *, most: int | None = None) -> Receipt:
         """Open an experiment; duplicate if the very same is there, refused if another is."""
-        return self.connection.run(self._create(experiment, most))
-
-    async def _create(self, experiment: Experiment, most: int | None) -> Receipt:
-        await self.log.catch_up()
-        receipt = self._admit_now(experiment, most)
-        while receipt is None:
-            if await self.open(experiment, ExperimentState()):
-                return Receipt(Outcome.ACCEPTED)
-            receipt = self._admit_now(experiment, most)
+        subject, record = _of(experiment.board), record_of(experiment)
+        receipt = self.connection.run(self._command("open", subject, record=record, most=most))
+        assert isinstance(receipt, Receipt)
         return receipt
-
-    def _admit_now(self, experiment: Experiment, most: int | None) -> Receipt | None:
-        with self.database.read() as db:
-            return self._admit(db, experiment, most)
-
-    async def open(self, experiment: Experiment, state: ExperimentState) -> bool:
-        """Enter an experiment; False if its name is taken."""
-        record = {**experiment.facts, "spec": experiment.spec.to_dict(), "state": vars(state)}
-        subject = f"{OPENED}.{token(experiment.name)}"
-        return await self.log.append(subject, json.dumps(record).encode())
 
     def names(self) -> list[str]:
         """The names of all experiments, in order."""
@@ -259,73 +243,92 @@ class JetStreamStore(SqliteStore):
         self.connection.run(self.log.read_on())
         return super().standing(name)
 
-    def change(self, name: str, **change: Unpack[Change]) -> ExperimentState:
+    def change(
+        self, name: str, *, at: float | None = None, **change: Unpack[Change]
+    ) -> ExperimentState:
         """Put an experiment into another state, or give it another end; the rest stays."""
-        return self.connection.run(self._change(name, change))
-
-    async def _change(self, name: str, change: Change) -> ExperimentState:
-        await self.log.catch_up()
-        while True:
-            with self.database.read() as db:
-                ledger = Ledger(self, db, name)
-                state, now = ledger.standing()
-            board, new = ledger.experiment.board, state.changed(now, change)
-            number = self._changes.get(board, 0) + 1
-            if await self.log.append(f"{STATE}.{board}.{number}", json.dumps(vars(new)).encode()):
-                return new
+        work = self._command("change", _of(self.get(name).board), name=name, change=change)
+        state = self.connection.run(work)
+        assert isinstance(state, ExperimentState)
+        return state
 
     def delete(self, name: str) -> None:
         """Delete an experiment and all that belongs to it; its name stays taken."""
-        self.connection.run(self._delete(name))
-
-    async def _delete(self, name: str) -> None:
-        await self.log.catch_up()
-        board = super().get(name).board
-        await self._erase(board)  # first, so that what breaks off here is asked for again
-        await self.log.append(f"{DELETED}.{board}", b"")
-        await self._erase(board)  # what was posted meanwhile
+        board = self.get(name).board
+        self.connection.run(self._command("delete", DELETED, name=name, board=board))
+        self.connection.run(self._erase(board))
 
     async def _erase(self, board: str) -> None:
-        await self.log.purge(board)
+        await self.log.purge(_of(board))
         await self.invites.purge(board)
 
     # Voters and invites.
 
     def enrol_all(
-        self, requests: Sequence[EnrolmentRequest], *, most: int | None = None
+        self,
+        requests: Sequence[EnrolmentRequest],
+        *,
+        most: int | None = None,
+        at: float | None = None,
+        has_invites: bool = True,
     ) -> list[Receipt]:
-        """Let voters post whose requests are signed, all at once."""
-        there = {name: self.get(name) for name, _, _ in requests}
+        """Let voters post whose requests are signed; what became of each."""
+        return _by_experiment(requests, lambda name, part: self._enrol(name, part, most))
 
-        async def enrol_together() -> list[Receipt]:
-            enrolling = (
-                self._enrol(there[n], voter, invite, most) for n, voter, invite in requests
-            )
-            return await asyncio.gather(*enrolling)
+    def _enrol(
+        self, name: str, requests: Sequence[EnrolmentRequest], most: int | None
+    ) -> list[Receipt]:
+        def admits(request: EnrolmentRequest, ledger: Ledger) -> Receipt | None:
+            return admit_voter(request[1], ledger, most)
 
-        return self.connection.run(enrol_together())
+        experiment = self.get(name)
+        board, by_invite = experiment.board, experiment.enrolment == "invite"
+        receipts = self._judge(name, requests, admits)
+        if by_invite:
+            self.connection.run(self._take_invites(board, requests, receipts))
+            if any(receipt and receipt.outcome is Outcome.REFUSED for receipt in receipts):
+                # This server may have been behind, or another has enrolled them meanwhile.
+                self.connection.run(self.log.catch_up())
+                again = self._ask(name, requests, admits)
+                pairs = zip(receipts, again, strict=True)
+                receipts = [old if old is None else new for old, new in pairs]
+                self.connection.run(self._take_invites(board, requests, receipts))
+        voters = [r[1] for r, receipt in zip(requests, receipts, strict=True) if receipt is None]
+        if voters:
+            work = self._command("enrol", _of(board), name=name, voters=voters, most=most)
+            done = iter(self.connection.run(work))
+            receipts = [next(done) if receipt is None else receipt for receipt in receipts]
+        found = [receipt for receipt in receipts if receipt is not None]
+        if by_invite:
+            self.connection.run(self._settle_invites(board, requests, found))
+        return found
 
-    async def _enrol(
-        self, experiment: Experiment, voter: str, invite: str | None, most: int | None
-    ) -> Receipt:
-        name, board, key = experiment.name, experiment.board, hash_of(invite or "")
-        needs_invite = experiment.enrolment == "invite"
-        receipt = await self._decide(name, lambda ledger: admit_voter(voter, ledger, most))
-        if receipt is not None:
-            if needs_invite and invite is not None and receipt.outcome is Outcome.DUPLICATE:
-                await self.invites.use_up(board, key, voter)
-            return receipt
-        if needs_invite and (invite is None or not await self.invites.take(board, key, voter)):
-            await self.log.catch_up()  # another server may have enrolled it by this very invite
-            return self._ask(name, lambda ledger: admit_voter(voter, ledger)) or no_invite(invite)
-        is_new = await self.log.append(enrolment_subject(board, voter), b"")
-        with self.database.read() as db:
-            ledger = Ledger(self, db, name)
-            left_out = None if ledger.is_enrolled(voter) else no_place(ledger.experiment)
-        if needs_invite:
-            finish = self.invites.give_back if left_out else self.invites.use_up
-            await finish(board, key, voter)
-        return left_out or Receipt(Outcome.ACCEPTED if is_new else Outcome.DUPLICATE)
+    async def _take_invites(
+        self,
+        board: str,
+        requests: Sequence[EnrolmentRequest],
+        receipts: list[Receipt | None],
+    ) -> None:
+        """Take the invite of each who may enrol by it; who cannot is refused."""
+
+        async def take(place: int, voter: str, invite: str | None) -> None:
+            if not await self.invites.take(board, hash_of(invite or ""), voter):
+                receipts[place] = no_invite(invite)
+
+        may_enrol = [place for place, receipt in enumerate(receipts) if receipt is None]
+        await asyncio.gather(*(take(place, *requests[place][1:]) for place in may_enrol))
+
+    async def _settle_invites(
+        self, board: str, requests: Sequence[EnrolmentRequest], receipts: Sequence[Receipt]
+    ) -> None:
+        """Use up the invite of each who is enrolled; give back that of who is not."""
+        settling = []
+        for (_, voter, invite), receipt in zip(requests, receipts, strict=True):
+            refused = receipt.outcome is Outcome.REFUSED
+            settle = self.invites.give_back if refused else self.invites.use_up
+            if invite is not None:
+                settling.append(settle(board, hash_of(invite), voter))
+        await asyncio.gather(*settling)
 
     def add_invites(self, name: str, invites: Iterable[tuple[str, int | None]]) -> None:
         """Keep new invites: the hash of each, and when it expires."""
@@ -335,20 +338,11 @@ class JetStreamStore(SqliteStore):
         self, name: str, *, voters: Collection[str] = (), invites: Collection[str] = ()
     ) -> Revocation:
         """Take nothing more from these voters, and let nobody enrol by these invites."""
-        return self.connection.run(self._revoke(name, voters, invites))
-
-    async def _revoke(
-        self, name: str, voters: Collection[str], invites: Collection[str]
-    ) -> Revocation:
-        await self.log.catch_up()
-        with self.database.read() as db:
-            ledger = Ledger(self, db, name)
-            known = [voter for voter in voters if ledger.is_enrolled(voter)]
-        board, devices = ledger.experiment.board, 0
-        for voter in known:
-            devices += await self.log.append(revocation_subject(board, voter), b"")
-        taken = await self.invites.revoke(board, map(hash_of, invites))
-        return Revocation(devices, taken, len(voters) - len(known) + len(invites) - taken)
+        board = self.get(name).board
+        work = self._command("revoke", _of(board), name=name, voters=list(voters))
+        taken = self.connection.run(self.invites.revoke(board, map(hash_of, invites)))
+        done: Revocation = self.connection.run(work)
+        return done + Revocation(invites=taken, unknown=len(invites) - taken)
 
     def revoke_all_invites(self, name: str) -> Revocation:
         """Let nobody enrol by any invite made so far."""
@@ -368,37 +362,27 @@ class JetStreamStore(SqliteStore):
     # Messages.
 
     def post_all(
-        self, posts: Sequence[tuple[str, Envelope]], *, most: int | None = None
+        self,
+        posts: Sequence[tuple[str, Envelope]],
+        *,
+        most: int | None = None,
+        at: float | None = None,
+        check: Callable[..., bool] = verify,
     ) -> list[Receipt]:
-        """Post messages, all at once; what became of each."""
-        there = {name: self.get(name) for name, _ in posts}
-        reasons = [refusal(e, there[name].spec, there[name].scope) for name, e in posts]
+        """Post messages in their order within an experiment; what became of each."""
+        return _by_experiment(posts, lambda name, part: self._post(name, part, most))
 
-        async def post_together() -> list[Receipt]:
-            posting = (
-                self._post(there[name], envelope, most)
-                for (name, envelope), reason in zip(posts, reasons, strict=True)
-                if reason is None
-            )
-            return await asyncio.gather(*posting)
-
-        done = iter(self.connection.run(post_together()))
-        return [next(done) if reason is None else refused(reason) for reason in reasons]
-
-    async def _post(self, experiment: Experiment, envelope: Envelope, most: int | None) -> Receipt:
-        name, message = experiment.name, envelope.message
-        receipt = await self._decide(name, lambda ledger: admit(envelope, ledger, most))
-        if receipt is not None:
-            return receipt
-        subject = message_subject(experiment.board, message)
-        is_new = await self.log.append(subject, entry(envelope))
-        with self.database.read() as db:
-            ledger = Ledger(self, db, name)
-            number = ledger.number_of(message)
-            if number is None:  # it came too late, or after another message of the same subject
-                why = ledger.tally.refusal(message)
-                return refused(why or "Another message answers this question.\nDiscard this one.")
-        return Receipt(Outcome.ACCEPTED if is_new else Outcome.DUPLICATE, number)
+    def _post(
+        self, name: str, posts: Sequence[tuple[str, Envelope]], most: int | None
+    ) -> list[Receipt]:
+        receipts = self._judge(name, posts, lambda post, ledger: admit(post[1], ledger, most))
+        new = [_item(e) for (_, e), receipt in zip(posts, receipts, strict=True) if not receipt]
+        done: Iterator[Receipt] = iter(())
+        if new:
+            subject = _of(self.get(name).board)
+            work = self._command("post", subject, name=name, posts=new, most=most)
+            done = iter(self.connection.run(work))
+        return [next(done) if receipt is None else receipt for receipt in receipts]
 
     def rows(self, name: str, after: int = 0, limit: int | None = None) -> tuple[int, list[Row]]:
         """The board's last number, and the messages above ``after``; at most ``limit``, the first.
@@ -413,12 +397,95 @@ class JetStreamStore(SqliteStore):
         self.connection.run(self.log.read_on())
         return super().rows(name, after, limit)
 
+    def check_writable(self) -> None:
+        """Write something; StoreError if most of the nodes do not take it."""
+        self.connection.run(self.log.catch_up())
+
+    # Experiments of another store.
+
     def content(self, name: str) -> Content:
         """All that is kept of an experiment; what is posted meanwhile may be in it."""
         self.connection.run(self.log.catch_up())
         invites = self.connection.run(self.invites.all(self.get(name).board))
         return replace(super().content(name), invites=invites)
 
-    def check_writable(self) -> None:
-        """Write something; StoreError if most of the nodes do not take it."""
-        self.connection.run(self.log.catch_up())
+    async def adopt(self, content: Content, check: Callable[[], None]) -> None:
+        """Take over an experiment: copy it into the log, read it back, compare, and then open it.
+
+        ``check`` is called before it is opened, and may raise: then nothing of it is left.
+        """
+        experiment = content.experiment
+        copy, subject = secrets.token_hex(16), _of(experiment.board)
+        kinds: dict[str, list[Any]] = {
+            "voters": content.voters,
+            "revoked": content.revoked,
+            "rows": content.rows,
+        }
+        parts = [
+            {kind: rows[start : start + AT_ONCE]}
+            for kind, rows in kinds.items()
+            for start in range(0, len(rows), AT_ONCE)
+        ]
+        try:
+            for part in parts:
+                await self._command("copy", subject, copy=copy, part=part)
+            if json.dumps(self._copies.get(copy, [])) != json.dumps(parts):
+                raise StoreError(
+                    f"What was read back of {experiment.name!r} is not what was copied.\n"
+                    "Run it again; if it stays so, report this."
+                )
+            await self.invites.add(experiment.board, content.invites)
+            await asyncio.to_thread(check)
+            record, state = record_of(experiment), asdict(content.state)
+            given = {"record": record, "state": state, "copy": copy}
+            receipt: Receipt = await self._command("adopt", subject, **given)
+            if receipt.outcome is not Outcome.ACCEPTED:
+                raise StoreError(f"{receipt.reason}\nNothing was moved.")
+        except BaseException:
+            with suppress(NatsError, TimeoutError):
+                await self._erase(experiment.board)
+            raise
+
+    def _insert(self, given: dict[str, Any]) -> Receipt:
+        """Open an experiment with what was copied before."""
+        record, parts = given["record"], self._copies.pop(given["copy"], [])
+        receipt = self.create_from(record, state=ExperimentState(**given["state"]))
+        if receipt.outcome is Outcome.ACCEPTED:
+            name = record["name"]
+            with self.database.write() as db:
+                for part in parts:
+                    add_voters(db, name, part.get("voters", ()))
+                    revoked = [(name, voter) for voter in part.get("revoked", ())]
+                    db.executemany("INSERT INTO revoked VALUES (?, ?)", revoked)
+                    rows = [
+                        (name, number, json.loads(text)["voter"], text, signature)
+                        for number, text, signature in part.get("rows", ())
+                    ]
+                    db.executemany("INSERT INTO messages VALUES (?, ?, ?, ?, ?)", rows)
+        return receipt
+
+
+def _by_experiment(
+    items: Sequence[P], work: Callable[[str, list[P]], list[Receipt]]
+) -> list[Receipt]:
+    """What becomes of items, which begin with a name, done for each experiment and part by part."""
+    receipts: dict[int, Receipt] = {}
+    for name in dict.fromkeys(item[0] for item in items):
+        mine = [place for place, item in enumerate(items) if item[0] == name]
+        for start in range(0, len(mine), AT_ONCE):
+            part = mine[start : start + AT_ONCE]
+            receipts |= zip(part, work(name, [items[place] for place in part]), strict=True)
+    return [receipts[place] for place in range(len(items))]
+
+
+def _of(board: str) -> str:
+    """The subject of a board's commands."""
+    return f"board.{board}"
+
+
+def _item(envelope: Envelope) -> list[Any]:
+    return [to_dict(envelope.message), envelope.signature]
+
+
+def _envelope(item: list[Any]) -> Envelope:
+    return Envelope(from_dict(item[0], MAX_ARMS), item[1])
