@@ -309,22 +309,14 @@ def test_a_redirect_that_is_not_to_be_followed_is_not(start, location, status, e
     assert len(asked) == (HOPS + 1 if error is BoardUnavailable else 1)
 
 
-def test_a_store_of_any_size_is_served_in_pages_without_holding_it(tmp_path):
-    """What is kept of a log is its last page and the few pages asked for last."""
-
-    async def main():
-        with open_store(tmp_path / "board.db") as store:
-            store.create(here(SPEC))
-            fill(store, 20 * PAGE + 1)
-            app = create_app(store, Settings())
-            board = app.state.service.board("banner")
-            for number in range(1, 22):
-                page = await board.page(number)
-                assert page.is_final is (number <= 20)
-            assert await board.page(22) == 21
-            assert len(board._pages) == 16
-
-    asyncio.run(main())
+def test_a_store_of_any_size_is_served_in_pages(tmp_path):
+    with open_store(tmp_path / "board.db") as store:
+        store.create(here(SPEC))
+        fill(store, 20 * PAGE + 1)
+        board = create_app(store, Settings()).state.service.board("banner")
+        for number in range(1, 22):
+            assert board.read_page(number).is_final is (number <= 20)
+        assert board.read_page(22) == 21
 
 
 @pytest.mark.parametrize("portal", [200, 503, 302])
