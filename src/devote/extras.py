@@ -20,6 +20,7 @@ EXTRAS = {
     "cryptography": "fleet",
     "nats": "nats",
     "pandas": "tables",
+    "openfeature": "openfeature",
     "zeroconf": "lan",
 }
 """The extra of each package that some part of devote imports."""

@@ -66,7 +66,7 @@ def test_the_words_fit_the_standing(scheme, algorithm, n_players):
 def test_recorded_rewards_read_in_order_are_not_covered():
     table = [[0.0, 1.0], [1.0, 0.0]]
     assert broken_assumption(Problem("log", replay=table))
-    assert not broken_assumption(Problem("log", replay=table, replay_order="resample"))
+    assert not broken_assumption(Problem("log", samples=table))
     assert not broken_assumption(Problem("flat", [0.7, 0.5], drift=[0.0, 0.0]))
 
 

@@ -17,7 +17,7 @@ CASES = [
     Problem("switches", ROW, rewards="uniform", switches=[(40, OTHER), (90, ROW)]),
     Problem("groups", groups=[(0.5, ROW), (0.5, OTHER)], rewards="beta"),
     Problem("replay", replay=TABLE),
-    Problem("resample", replay=TABLE, replay_order="resample"),
+    Problem("samples", samples=TABLE + TABLE[:2]),
     PROBLEMS["3"],
     PROBLEMS["5"],
 ]

@@ -27,7 +27,7 @@ def test_a_pull_pays_one_of_the_arms_own_samples_each_equally_often():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"samples": [[0.1], []]}, r"arm 1 has no samples\.\nGive each arm"),
+        ({"samples": [[0.1], []]}, r"samples has no row, or an empty one\.\nGive"),
         ({"samples": [[0.1], [2]]}, r"row 1 of samples holds a reward that is not a number"),
         ({"samples": [[0.1], [1]], "drift": [0, 0]}, r"samples pays .*\nGive samples alone"),
         ({"samples": [[0.1], [1]], "replay": [[0, 1]]}, r"\nGive replay alone"),

@@ -25,9 +25,7 @@ def problems(draw):
     family = draw(st.sampled_from(["bernoulli", "beta", "uniform"]))
     shape = draw(st.sampled_from(["plain", "drift", "switches", "groups", "replay"]))
     if shape == "replay":
-        order = draw(st.sampled_from(["time", "resample"]))
-        table = draw(st.lists(row, min_size=1, max_size=4))
-        return Problem("p", replay=table, replay_order=order, **common)
+        return Problem("p", replay=draw(st.lists(row, min_size=1, max_size=4)), **common)
     if shape == "groups":
         pairs = [(1 / 3, draw(row)), (2 / 3, draw(row))]
         return Problem("p", groups=pairs, rewards=family, **common)
@@ -109,14 +107,16 @@ TWO = [0.5, 0.6]
         (lambda: Problem("p", ["a", 0.5]), r"means\[0\]='a' must be a number"),
         (lambda: Problem("p", 0.5), r"means=0.5 must be a row of numbers"),
         (lambda: Problem("p", TWO, rewards="normal"), r"'normal' is not known.\nUse bernoulli or"),
-        (lambda: Problem("p", TWO, replay_order="x"), r"replay_order='x' is not known.\nUse time"),
         (lambda: Problem("p", TWO, activity="split"), r"activity='split' is not.*parse_activity"),
         (lambda: Problem("p", TWO, drift=[1]), r"drift has 1 slopes for 2 arms.\nGive one slope"),
         (lambda: Problem("p", TWO, drift=[0, math.inf]), r"drift\[1\]=inf must be finite"),
-        (lambda: Problem("p", TWO, switches=[(0, TWO)]), r"a switch at time 0 does not come aft"),
+        (
+            lambda: Problem("p", TWO, switches=[(0, TWO)]),
+            r"switches\[0\] time=0 must be a whole number, 1 or",
+        ),
         (
             lambda: Problem("p", TWO, switches=[(9, TWO), (9, TWO)]),
-            r"a switch at time 9 does not come after 9.\nGive switches in increasing order",
+            r"switches\[1\] time=9 must be a whole number, 10 or more.\nGive switches in",
         ),
         (lambda: Problem("p", TWO, switches=[(1.5, TWO)]), r"time=1.5 must be a whole number"),
         (lambda: Problem("p", TWO, switches=[(-1, TWO)]), r"time=-1 must be a whole number"),
@@ -140,8 +140,8 @@ TWO = [0.5, 0.6]
             lambda: Problem("p", groups=[(0.5, TWO), (0.5, TWO)]).environment(1),
             r"n_players=1 cut by.*without players",
         ),
-        (lambda: Problem("p", replay=[]), r"the replay table has no rows.\nGive"),
-        (lambda: Problem("p", replay=[TWO, [1]]), r"row 1 of the replay table has 1 rewards"),
+        (lambda: Problem("p", replay=[]), r"replay has no row, or an empty one.\nGive"),
+        (lambda: Problem("p", replay=[TWO, [1]]), r"row 1 of replay has 1 rewards"),
         (lambda: Problem("p", replay=[TWO], rewards="beta"), r"replay pays.*\nGive replay alone"),
         (lambda: Problem("p", replay=[TWO], drift=[0, 0]), r"replay pays recorded rewards"),
         (lambda: Problem("p", TWO).environment(0), r"n_players=0"),
@@ -159,6 +159,6 @@ def test_an_error_gives_the_value_the_rule_and_the_remedy(make, message):
 
 def test_a_recorded_reward_never_appears_in_an_error():
     for wrong in (7.125, -7.125, "7.125"):
-        with pytest.raises(ProblemError, match="row 1 of the replay table holds") as error:
+        with pytest.raises(ProblemError, match="row 1 of replay holds") as error:
             Problem("p", replay=[[0.5, 0.5], [0.5, wrong]])
         assert "7.125" not in str(error.value)

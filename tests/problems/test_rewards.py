@@ -123,16 +123,9 @@ def test_replay_in_time_order_wraps_around_and_ignores_the_uniform():
             assert pay(env, t, 1, arm, 0.9) == pay(env, t, 0, arm, 0.1) == TABLE[t % 3][arm]
 
 
-def test_replay_resampled_draws_rows_by_the_uniform_and_ignores_time():
-    env = Problem("p", replay=TABLE, replay_order="resample").environment(2)
-    for u, row in ((0.0, 0), (0.34, 1), (LAST, 2)):
-        assert [pay(env, 5, 0, arm, u) for arm in range(2)] == TABLE[row]
-
-
 def test_the_mean_reward_of_replay_is_the_average_row():
-    for order in ("time", "resample"):
-        env = Problem("p", replay=TABLE, replay_order=order).environment(2)
-        assert [mean_reward(env, 1, 0, k) for k in range(2)] == pytest.approx([0.5, 2 / 3])
+    env = Problem("p", replay=TABLE).environment(2)
+    assert [mean_reward(env, 1, 0, k) for k in range(2)] == pytest.approx([0.5, 2 / 3])
 
 
 @pytest.mark.parametrize(

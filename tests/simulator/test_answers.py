@@ -8,7 +8,7 @@ import pytest
 from tests.schemes.surveys import answer
 
 from devote.problems import PROBLEMS, Problem
-from devote.problems.errors import ProblemError
+from devote.problems.activity import ProblemError
 from devote.protocol import ExperimentSpec, SpecError
 from devote.rules.randomizer import blur_reward
 from devote.schemes import Survey

@@ -13,7 +13,7 @@ from devote.simulator import Scenario, gpu
 from devote.simulator.compiling import Linker, of_event_loop
 from devote.simulator.passes import PLAYER, TRIAL
 from devote.simulator.passes_run import new_mail, new_rows, of_passes
-from devote.simulator.run import Plan, Run, new_setup
+from devote.simulator.run import Run, new_setup
 
 cuda = pytest.importorskip("numba.cuda")
 H200 = (9, 0)
@@ -50,12 +50,11 @@ def test_kernels_of_passes_compile(scheme):
     trials, players = np.zeros(T, TRIAL), np.zeros((T * N, 2), PLAYER)
     shared, tally = np.ones((T, k), np.int8), np.zeros((T, k + 2), np.int64)
     sweep = gpu.sweep_kernel(k, rows.ints.shape[2], rows.floats.shape[2])
-    keys, left, totals = np.zeros(T, np.uint64), np.zeros(1, np.int64), np.zeros((T, 3), np.int64)
+    left, totals = np.zeros(1, np.int64), np.zeros((T, 3), np.int64)
     held, by_player = np.zeros((T, k), np.int8), np.zeros((2, T * N), np.int32)
     for kernel, arguments in (
         (sweep, (setup, trials, players, shared, rows, mail)),
         (gpu.decide_kernel, (alike, trials, tally, shared, mail, *sorted_mail, tally, left)),
-        (gpu.begin_kernel, (trials, players, keys, rows, N, k)),
         (gpu.gather_kernel, (trials, players, rows, N, totals, held, by_player)),
     ):
         assert code_of(kernel, given, *arguments).library.get_llvm_str()
@@ -66,15 +65,14 @@ def test_the_kernel_of_the_event_loop_compiles(scheme):
     chosen = small_setting("ser4", "isolated", PROBLEMS["drift"], n_players=300)
     spec = chosen.spec.with_(algorithm="ser3", options={}, scheme=scheme, eta=0.2, delta=0.01)
     scenario = Scenario(spec, Problem("drift", (0.9, 0.5, 0.1, 0.1), drift=(0, 1e-5, 0, 0)), 300)
-    plan = Plan(scenario)
-    run = Run(scenario, plan=plan)
+    run = Run(scenario)
     tables = type(run.tables)(*(np.stack([array] * T) for array in run.tables))
     learners = State(*(np.stack([array] * T) for array in run.learners))
     plain = tables._replace(groups=0, players=0)
     keys = np.zeros(T, np.uint64)
     compiled = code_of(
         gpu.pull_kernel,
-        of_event_loop(scenario.algorithm, plan.part),
+        of_event_loop(scenario.algorithm, run.part),
         *(gpu._setup_to_device(run.setup), learners, tables.groups, tables.players, plain),
         *(keys, 9, 9),
     )

@@ -27,7 +27,7 @@ from devote.simulator import (
 )
 from devote.simulator.errors import RuleFault
 from devote.simulator.outcomes import block_of
-from devote.simulator.passes_run import PassesPlan
+from devote.simulator.passes_run import Passes
 from devote.simulator.scenario import PASSES_PAY, PASSES_PAY_ALONE
 from devote.studies.reproduce import with_engine
 
@@ -53,7 +53,7 @@ def setting(algorithm, scheme, problem, n_players, votes=3):
 
 def both(scenario, trial, threads=1):
     """A trial in passes, and by the event loop that is fed with the same clocks."""
-    found = PassesPlan(scenario, threads).run(0, trial)
+    found = Passes(scenario, threads).run(0, trial)
     expected = merged_run(scenario, trial=trial).end()
     return found, expected
 
@@ -229,7 +229,9 @@ def test_the_result_says_which_engine_ran(tmp_path):
     problem = Problem("plain", MEANS)
     file = tmp_path / "both.jsonl"
     for engine in ("event", "passes"):
-        result = simulate(spec, problem, 8, trials=1, engine=engine, results=file)
+        [result] = run_sweep(
+            [Scenario(spec, problem, 8, engine=engine)], trials=1, workers=1, results=file
+        )
         assert result.engine == engine
         assert load_results(result.save(tmp_path / "result.jsonl"))[0].engine == engine
     assert [result.engine for result in load_results(file)] == ["event", "passes"]

@@ -2,9 +2,9 @@
 
 import pytest
 
-from devote.simulator.estimates import Estimate
 from devote.studies import claim as claims
 from devote.studies.claim import CHANCE, RADIUS, Case, Range, depends_on, judged, verdict
+from devote.studies.estimates import Estimate
 from devote.studies.report import outcome_text, tally
 
 ABOVE_ONE = Range(low=1.0)

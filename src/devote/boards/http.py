@@ -43,6 +43,7 @@ from devote.boards.board import (
     Posted,
     Snapshot,
     TallySnapshot,
+    UnknownExperiment,
     is_address,
     page_of,
     page_tag,
@@ -352,6 +353,8 @@ class HttpBoard(Board):
                     content = await _read(response)
                     why = content.get("error") if isinstance(content, dict) else None
                     why = str(why or "it does not say why.\nCheck the address.")[:500]
+                    if status == httpx.codes.NOT_FOUND and refused is BoardRefused:
+                        refused = UnknownExperiment
                     raise refused(f"{url} answered {status}: {why}")
                 yield response
         except BoardUnavailable:

@@ -22,6 +22,7 @@ from devote.device.errors import DeviceError as DeviceError
 from devote.device.errors import JoinError as JoinError
 from devote.device.errors import JoinRefused as JoinRefused
 from devote.device.errors import LateReward as LateReward
+from devote.device.errors import NoExperiment as NoExperiment
 from devote.device.errors import RepeatedReward as RepeatedReward
 from devote.device.errors import RewardRefused as RewardRefused
 from devote.device.errors import UnclearReward as UnclearReward

@@ -19,13 +19,19 @@ from urllib.parse import quote
 
 import httpx
 
-from devote.boards.board import Board, BoardRefused, BoardUnavailable, read_link
+from devote.boards.board import (
+    Board,
+    BoardRefused,
+    BoardUnavailable,
+    UnknownExperiment,
+    read_link,
+)
 from devote.boards.database import StoreError
 from devote.boards.http import HEADERS, HttpBoard, trusted
 from devote.device.core import SYSTEM_RANDOM, Core, DeviceStatus
-from devote.device.errors import DeviceError, JoinError, JoinRefused
+from devote.device.errors import DeviceError, JoinError, JoinRefused, NoExperiment
 from devote.device.steps import Choice, Clock, Expiry, OnExpire
-from devote.device.store import Store
+from devote.device.store import Store, has_waiting
 from devote.device.sync import Pace, Terms, join, run_forever, sync_once
 from devote.errors import DevoteError
 from devote.protocol import ExperimentSpec
@@ -173,6 +179,8 @@ class _Member:
                 if isinstance(error, BoardUnavailable):
                     hint = "The first join needs the board, or a fallback; later ones work offline."
                     raise JoinError(f"{error}\n{hint}") from None
+                if isinstance(error, UnknownExperiment):
+                    raise NoExperiment(str(error)) from None
                 if isinstance(error, BoardRefused):
                     raise JoinRefused(str(error)) from None
                 raise
@@ -399,7 +407,27 @@ class Client:
         one keeps a file open and reads.
         """
         address, _ = read_link(url)
-        path = self._path(address, user)
+        return self._open(self._path(address, user), url, options)
+
+    def resume(self, url: str, **options: Unpack[JoinOptions]) -> list[Device]:
+        """Open the devices that have an answer to send, as after a restart of the process.
+
+        Their users need not come back for it. Close each when its ``status().reply_in`` is None.
+        """
+        stores = sorted(self._path(read_link(url)[0], "").parent.glob("*.db"))
+        return [self._open(path, url, options) for path in stores if has_waiting(path)]
+
+    def find(self, url: str, user: str = "") -> Device | None:
+        """The device of a user if it is open."""
+        joined = self._joined.get(self._path(read_link(url)[0], user))
+        return joined.result() if joined and joined.done() and _is_open(joined) else None
+
+    def knows(self, url: str, user: str = "") -> bool:
+        """Whether the user has a store here."""
+        return self._path(read_link(url)[0], user).exists()
+
+    def _open(self, path: Path, url: str, options: JoinOptions) -> Device:
+        address, _ = read_link(url)
         with self._lock:
             joining = self._joined.get(path)
             if joining is None or (joining.done() and not _is_open(joining)):

@@ -18,6 +18,10 @@ class JoinRefused(JoinError):
     """What answers is not the experiment, does not take this device, or is not what it accepts."""
 
 
+class NoExperiment(JoinRefused):
+    """The server has no experiment of that name."""
+
+
 class RewardRefused(DeviceError):
     """A reward is not counted, and nothing has changed."""
 

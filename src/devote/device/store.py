@@ -16,7 +16,8 @@ from the board have their own table, so a step costs the same however many there
 """
 
 import json
-from contextlib import suppress
+import sqlite3
+from contextlib import closing, suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -254,6 +255,19 @@ class Store:
     def remove(self) -> None:
         """Close the file and delete it."""
         self.database.remove()
+
+
+def has_waiting(path: Path) -> bool:
+    """Whether a store that nobody has open holds a question or a message that is not sent yet."""
+    query = (
+        "SELECT 1 FROM device WHERE spec IS NOT NULL AND (reply_at IS NOT NULL OR"
+        " EXISTS (SELECT 1 FROM outbox WHERE delivery = 'waiting'))"
+    )
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            return db.execute(query).fetchone() is not None
+    except sqlite3.Error:  # locked by another process, or no store
+        return False
 
 
 @lru_cache(maxsize=64)

@@ -20,9 +20,9 @@ from devote.problems.rewards import BERNOULLI
 from devote.protocol import ExperimentSpec
 from devote.schemes import Jury, Survey
 from devote.simulator.answers import simulate_answers
-from devote.simulator.estimates import mean
 from devote.simulator.jurors import simulate_jury
 from devote.simulator.scenario import Scenario
+from devote.simulator.summary import mean
 from devote.simulator.trial import NEVER, Trial
 from devote.simulator.trials import run_chunk, run_trial
 from devote.theory import binomial_tail
@@ -217,8 +217,7 @@ def why_not_simulated(spec: ExperimentSpec, question: Question) -> str:
 
 def _changes(problem: Problem) -> bool:
     """Whether rewards may change with time."""
-    in_order = problem.replay is not None and problem.replay_order == "time"
-    return bool(problem.switches or any(problem.drift or ()) or in_order)
+    return bool(problem.switches or any(problem.drift or ()) or problem.replay)
 
 
 def _is_stream(spec: ExperimentSpec, problem: Problem) -> bool:

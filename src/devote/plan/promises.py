@@ -37,7 +37,7 @@ def broken_assumption(problem: Problem) -> str:
         return "rewards must not change (Assumption 1), and here the means switch"
     if problem.drift is not None and any(problem.drift):
         return "rewards must not change (Assumption 1), and here the means drift"
-    if problem.replay is not None and problem.replay_order == "time":
+    if problem.replay is not None:
         return "rewards must not change (Assumption 1), and recorded ones in order may"
     return ""
 

@@ -13,6 +13,7 @@ gives two things made of plain buffers, which the slow path and the compiled sim
 """
 
 from devote.problems.activity import Activity as Activity
+from devote.problems.activity import ProblemError as ProblemError
 from devote.problems.activity import Split as Split
 from devote.problems.activity import Uniform as Uniform
 from devote.problems.activity import Weights as Weights
@@ -21,7 +22,6 @@ from devote.problems.activity import parse_activity as parse_activity
 from devote.problems.activity import pick as pick
 from devote.problems.catalogue import PROBLEMS as PROBLEMS
 from devote.problems.catalogue import get_problem as get_problem
-from devote.problems.errors import ProblemError as ProblemError
 from devote.problems.log import Log as Log
 from devote.problems.log import made_log as made_log
 from devote.problems.log import problem_of_laws as problem_of_laws

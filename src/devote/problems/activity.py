@@ -13,8 +13,20 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from devote.errors import did_you_mean
-from devote.problems.errors import ProblemError, check, player_count
+from devote.checks import Checks
+from devote.errors import DevoteError, did_you_mean
+
+
+class ProblemError(DevoteError, ValueError):
+    """A problem that cannot be posed: the message gives the value, the rule and the remedy."""
+
+
+check = Checks(ProblemError)
+
+
+def player_count(value: Any) -> int:
+    """A number of players, at least 1."""
+    return check.whole("n_players", value, least=1, remedy="With no player nobody ever wakes.")
 
 
 class Activity(Protocol):
@@ -39,30 +51,19 @@ def normalise(values: Iterable[Any]) -> list[float]:
     >>> normalise([1, 3])
     [0.25, 0.75]
     """
-    remedy = "Give each player a weight above 0."
-    weights = [check.number(f"weights[{n}]", value, remedy) for n, value in enumerate(values)]
+    remedy = (
+        "By Assumption 3 all players are active, else Algorithm 1 never stops: "
+        "give each player a positive weight, or leave it out."
+    )
+    weights = [check.positive(f"weights[{n}]", value, remedy) for n, value in enumerate(values)]
     player_count(len(weights))
-    lowest, largest = min(weights), max(weights)
-    if lowest < 0.0:
-        raise ProblemError(
-            f"weights[{weights.index(lowest)}]={lowest!r} is negative, and a weight is a share of "
-            "the events.\nGive positive weights."
-        )
-    if largest == 0.0:
-        raise ProblemError(
-            f"all {len(weights)} weights are zero: nobody would ever wake.\nGive positive weights."
-        )
     # By the largest first: the sum of huge weights would overflow.
-    scaled = [weight / largest for weight in weights]
+    scaled = [weight / max(weights) for weight in weights]
     total = math.fsum(scaled)
     shares = [weight / total for weight in scaled]
-    if 0.0 in shares:
+    if 0.0 in shares:  # beside the others it is too small for a float
         n = shares.index(0.0)
-        raise ProblemError(
-            f"weights[{n}]={weights[n]!r} means that player {n} never wakes; by Assumption 3 all "
-            "players are active, else Algorithm 1 never stops.\n"
-            "Give this player a positive weight or leave it out."
-        )
+        check.positive(f"the share of weights[{n}]={weights[n]!r}", 0.0, remedy)
     return shares
 
 
@@ -166,13 +167,9 @@ class Zipf(Activity):
     exponent: float
 
     def __post_init__(self) -> None:
-        exponent = check.number("exponent", self.exponent)
-        if exponent < 0.0:
-            raise ProblemError(
-                f"exponent={exponent!r} is negative, but the first player is the most frequent.\n"
-                "Use 0 for equal players, about 1 for heavy users."
-            )
-        object.__setattr__(self, "exponent", exponent)
+        object.__setattr__(self, "exponent", check.number("exponent", self.exponent))
+        if self.exponent < 0.0:
+            check.positive("exponent", self.exponent, "Use 0 for equal players, 1 for heavy users.")
 
     def weights(self, n_players: int) -> list[float]:
         """Zipf's law over the players."""
@@ -204,17 +201,12 @@ def parse_activity(spec: str) -> Activity:
         hint = did_you_mean(name, ACTIVITIES)
         raise ProblemError(f"activity {spec!r} is not known.\n{hint}Write {EXAMPLES}.")
     try:
-        numbers = [float(word) for word in text.split(",")] if text else []
-    except ValueError:
+        return ACTIVITIES[name](*(float(word) for word in text.split(",") if text))
+    except ProblemError:
+        raise
+    except (TypeError, ValueError):
         raise ProblemError(
-            f"activity {spec!r} holds something that is not a number.\nWrite {EXAMPLES}."
-        ) from None
-    try:
-        return ACTIVITIES[name](*numbers)
-    except TypeError:
-        raise ProblemError(
-            f"activity {spec!r} has {len(numbers)} numbers, which is not what {name!r} takes.\n"
-            f"Write {EXAMPLES}."
+            f"activity {spec!r} has not the numbers that {name!r} takes.\nWrite {EXAMPLES}."
         ) from None
 
 

@@ -8,8 +8,7 @@ players" takes at least M of them, as in problem 5 with 56 players or more (erra
 """
 
 from devote.errors import did_you_mean
-from devote.problems.activity import Split
-from devote.problems.errors import ProblemError
+from devote.problems.activity import ProblemError, Split
 from devote.problems.problem import Means, Problem
 
 PAPER_MEANS: Means = (0.7, 0.5, 0.3, *[0.1] * 7)

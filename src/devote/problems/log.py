@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Literal, cast
 
-from devote.problems.errors import ProblemError, check
+from devote.problems.activity import ProblemError, check
 from devote.problems.problem import Problem
 
 COLUMNS = ("time", "arm", "reward")
@@ -57,9 +57,7 @@ class Log:
         if how == "resample":
             return Problem(name, samples=tuple(map(tuple, rows)), **rest)
         if how == "reject":
-            length = min(map(len, rows))
-            table = zip(*(row[:length] for row in rows), strict=True)
-            return Problem(name, replay=tuple(table), **rest)
+            return Problem(name, replay=tuple(zip(*rows, strict=False)), **rest)
         raise ProblemError(f"how={how!r} is not known.\nUse 'resample' or 'reject'.")
 
 
@@ -79,8 +77,7 @@ def read_log(source: Any, columns: Sequence[str] = COLUMNS) -> Log:
             f"the log has {len(arms)} arm(s): there is nothing to choose from.\n"
             "Give events of at least 2 arms."
         )
-    place = {arm: k for k, arm in enumerate(arms)}
-    played = tuple(place[arm] for _, arm, _ in events)
+    played = tuple(arms.index(arm) for _, arm, _ in events)
     return Log(arms, played, tuple(reward for _, _, reward in events))
 
 
@@ -106,7 +103,7 @@ def _rows(source: Any, columns: Sequence[str]) -> Iterable[Any]:
 
 
 def _event(row: Any, number: int) -> tuple[Any, str, float]:
-    """A time, an arm and a reward, checked."""
+    """A time, an arm and a reward, checked; a reward is private and stands in no message."""
     try:
         time, arm, reward = row
     except (TypeError, ValueError):
@@ -116,7 +113,6 @@ def _event(row: Any, number: int) -> tuple[Any, str, float]:
     try:
         paid = check.unit("reward", float(reward))
     except (ProblemError, TypeError, ValueError):
-        # A reward is private: the message says where it is, not what it is.
         raise ProblemError(
             f"event {number} of the log has a reward that is not a number in [0, 1].\n"
             "Rescale the rewards to [0, 1] and leave out events without one."
@@ -141,14 +137,13 @@ def made_log(
     >>> made_log([0.05, 0.04, 0.03], 10_000)
     <Log of 10,000 events, 3 arms>
     """
-    numbers = check.units("means", means)
-    dice = Random(seed)
-    labels = tuple(names or (f"arm {k:0{len(str(len(numbers)))}d}" for k in range(len(numbers))))
-    rows = []
+    rows, dice = check.units("means", means), Random(seed)
+    labels = names or [f"arm {k:0{len(str(len(rows)))}d}" for k in range(len(rows))]
+    events = []
     for time in range(check.whole("n_events", n_events, least=1)):
-        arm = int(dice.random() * len(numbers))
-        rows.append((time, labels[arm], float(dice.random() < numbers[arm])))
-    return read_log(rows)
+        arm = int(dice.random() * len(rows))
+        events.append((time, labels[arm], float(dice.random() < rows[arm])))
+    return read_log(events)
 
 
 def problem_of_laws(

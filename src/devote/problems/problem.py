@@ -5,8 +5,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from typing import Any, Literal
 
-from devote.problems.activity import Activity, Uniform, alias_table, block_sizes, parse_activity
-from devote.problems.errors import ProblemError, check, player_count
+from devote.problems.activity import (
+    Activity,
+    ProblemError,
+    Uniform,
+    alias_table,
+    block_sizes,
+    check,
+    parse_activity,
+    player_count,
+)
 from devote.problems.rewards import (
     BERNOULLI,
     BETA,
@@ -27,9 +35,6 @@ TOLERANCE = 1e-12
 KINDS = {"bernoulli": BERNOULLI, "beta": BETA, "uniform": UNIFORM}
 """The families of rewards, by name."""
 
-ORDERS = ("time", "resample")
-"""How a recorded table is read: row t modulo its length, or a row at random."""
-
 
 @dataclass(frozen=True)
 class Problem:
@@ -42,9 +47,8 @@ class Problem:
     * ``switches``: pairs (time, means), abrupt changes;
     * ``groups``: pairs (fraction of the players, means), consecutive blocks of players with
       their own mean rewards, the first block first; ``means`` is then their average;
-    * ``replay``: recorded rewards, one row per event and one column per arm, read by
-      ``replay_order`` "time" (row t modulo the number of rows) or "resample" (a row at
-      random); ``means`` is then the average row;
+    * ``replay``: recorded rewards, one row per event and one column per arm, read in order of time:
+      row t modulo the number of rows; ``means`` is then the average row;
     * ``samples``: recorded rewards of each arm, as many as there are; a pull pays one of the arm's
       own at random, and ``means`` are their averages.
 
@@ -67,19 +71,16 @@ class Problem:
     switches: tuple[tuple[int, Means], ...] = ()
     groups: tuple[tuple[float, Means], ...] = ()
     replay: tuple[Means, ...] | None = None
-    replay_order: Literal["time", "resample"] = "time"
     samples: tuple[Means, ...] | None = None
     summary: str = ""
     source: str = ""
 
     def __post_init__(self) -> None:
-        _check_words(self)
-        _check_combination(self)
+        self._check_combination()
         self._set("groups", _group_rows(self.groups))
-        if self.replay is not None:
-            self._set("replay", _table_rows(self.replay))
-        if self.samples is not None:
-            self._set("samples", _sample_rows(self.samples))
+        for name in ("replay", "samples"):
+            if getattr(self, name) is not None:
+                self._set(name, _recorded(name, getattr(self, name)))
         self._set("means", self._averages() or check.units("means", self.means))
         n_arms = self.n_arms
         if n_arms < 2:
@@ -97,6 +98,29 @@ class Problem:
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
+
+    def _check_combination(self) -> None:
+        if not isinstance(self.name, str) or not self.name.strip():
+            raise ProblemError(f"name={self.name!r} is not a name.\nGive a short text.")
+        if not hasattr(self.activity, "weights"):
+            raise ProblemError(
+                f"activity={self.activity!r} is not an activity.\n"
+                "Use Uniform(), Split(), Weights(...), Zipf(...) or parse_activity(text)."
+            )
+        if self.rewards not in KINDS:
+            raise ProblemError(f"rewards={self.rewards!r} is not known.\nUse {' or '.join(KINDS)}.")
+        if len(self.groups) and len(self.switches):
+            raise ProblemError(
+                "groups and switches together are ambiguous: a switch gives one row of means, "
+                "groups one row each.\nUse groups or switches."
+            )
+        recorded = [name for name in ("replay", "samples") if getattr(self, name) is not None]
+        changes = len(self.groups) or len(self.switches) or self.drift is not None
+        if recorded and (changes or self.rewards != "bernoulli" or len(recorded) > 1):
+            raise ProblemError(
+                f"{recorded[0]} pays recorded rewards as they are, so nothing but who wakes can be "
+                f"given beside it.\nGive {recorded[0]} alone."
+            )
 
     def _averages(self) -> Means:
         """The means that follow from recorded rewards or groups; empty where nothing does."""
@@ -126,9 +150,9 @@ class Problem:
     @property
     def kind(self) -> int:
         """The family of its rewards, as ``pay`` knows it."""
-        if self.replay is not None and self.replay_order == "time":
+        if self.replay is not None:
             return REPLAY
-        return KINDS[self.rewards] if self.replay is None and self.samples is None else SAMPLES
+        return KINDS[self.rewards] if self.samples is None else SAMPLES
 
     def environment(self, n_players: int) -> Environment:
         """The buffers behind ``pay``, as plain lists, for this many players."""
@@ -221,68 +245,29 @@ def _as_lists(value: Any) -> Any:
     return [_as_lists(part) for part in value] if isinstance(value, tuple) else value
 
 
-def _check_words(problem: Problem) -> None:
-    if not isinstance(problem.name, str) or not problem.name.strip():
-        raise ProblemError(f"name={problem.name!r} is not a name.\nGive a short text.")
-    if not hasattr(problem.activity, "weights"):
+def _recorded(name: str, rows: Sequence[Sequence[float]]) -> tuple[Means, ...]:
+    """Recorded rewards: a replay table has rows of one length, samples have none that is empty."""
+    if len(rows) == 0 or min(map(len, rows)) == 0:
         raise ProblemError(
-            f"activity={problem.activity!r} is not an activity.\n"
-            "Use Uniform(), Split(), Weights(...), Zipf(...) or parse_activity(text)."
+            f"{name} has no row, or an empty one.\n"
+            "Give replay a row per event, samples a row per arm, and rewards in each."
         )
-    for name, allowed in (("rewards", tuple(KINDS)), ("replay_order", ORDERS)):
-        if getattr(problem, name) not in allowed:
-            raise ProblemError(
-                f"{name}={getattr(problem, name)!r} is not known.\nUse {' or '.join(allowed)}."
-            )
-
-
-def _check_combination(problem: Problem) -> None:
-    if len(problem.groups) and len(problem.switches):
-        raise ProblemError(
-            "groups and switches together are ambiguous: a switch gives one row of means, "
-            "groups one row each.\nUse groups or switches."
-        )
-    changes = len(problem.groups) or len(problem.switches) or problem.drift is not None
-    for name, other in (("replay", "samples"), ("samples", "replay")):
-        if getattr(problem, name) is not None and (
-            changes or problem.rewards != "bernoulli" or getattr(problem, other) is not None
-        ):
-            raise ProblemError(
-                f"{name} pays recorded rewards as they are, so groups, switches, drift, rewards "
-                f"and {other} do not apply.\nGive {name} alone."
-            )
-
-
-def _table_rows(rows: Sequence[Sequence[float]]) -> tuple[Means, ...]:
-    """A recorded table: at least one row of rewards, all of one length."""
-    if len(rows) == 0:
-        raise ProblemError("the replay table has no rows.\nGive at least one row of rewards.")
+    checked = []
     for i, row in enumerate(rows):
-        if len(row) != len(rows[0]):
+        if name == "replay" and len(row) != len(rows[0]):
             raise ProblemError(
-                f"row {i} of the replay table has {len(row)} rewards, the first row "
-                f"{len(rows[0])}.\nGive one reward per arm in every row."
+                f"row {i} of replay has {len(row)} rewards, the first row {len(rows[0])}.\n"
+                "Give one reward per arm in every row."
             )
-    return tuple(_rewards(row, f"row {i} of the replay table") for i, row in enumerate(rows))
-
-
-def _sample_rows(rows: Sequence[Sequence[float]]) -> tuple[Means, ...]:
-    """Samples: a row of rewards for each arm, of any length but none empty."""
-    for k, row in enumerate(rows):
-        if len(row) == 0:
-            raise ProblemError(f"arm {k} has no samples.\nGive each arm at least one reward.")
-    return tuple(_rewards(row, f"row {k} of samples") for k, row in enumerate(rows))
-
-
-def _rewards(row: Sequence[float], where: str) -> Means:
-    # A recorded reward is private: the message says where it is, not what it is.
-    try:
-        return check.units("reward", row)
-    except ProblemError:
-        raise ProblemError(
-            f"{where} holds a reward that is not a number in [0, 1].\n"
-            "Rescale the rewards to [0, 1] and leave out rows with gaps."
-        ) from None
+        try:
+            checked.append(check.units("reward", row))
+        except ProblemError:
+            # A recorded reward is private: the message says where it is, not what it is.
+            raise ProblemError(
+                f"row {i} of {name} holds a reward that is not a number in [0, 1].\n"
+                "Rescale the rewards to [0, 1] and leave out rows with gaps."
+            ) from None
+    return tuple(checked)
 
 
 def _group_rows(groups: Sequence[Any]) -> tuple[tuple[float, Means], ...]:
@@ -305,15 +290,13 @@ def _group_rows(groups: Sequence[Any]) -> tuple[tuple[float, Means], ...]:
 def _switch_rows(switches: Sequence[Any], n_arms: int) -> tuple[tuple[int, Means], ...]:
     """Switches: increasing times after 0, and one mean per arm."""
     pairs = [_pair(pair, f"switches[{j}]", "(time, means)") for j, pair in enumerate(switches)]
-    times = [check.whole(f"switches[{j}] time", pair[0]) for j, pair in enumerate(pairs)]
-    for before, after in zip([0, *times], times, strict=False):
-        if after <= before:
-            raise ProblemError(
-                f"a switch at time {after} does not come after {before}.\n"
-                "Give switches in increasing order of time, the first after 0."
-            )
-    rows = [check.units(f"switches[{j}]", pair[1], length=n_arms) for j, pair in enumerate(pairs)]
-    return tuple(zip(times, rows, strict=True))
+    rows = []
+    before = 0
+    for j, (time, means) in enumerate(pairs):
+        least, remedy = before + 1, "Give switches in increasing order of time, the first after 0."
+        before = check.whole(f"switches[{j}] time", time, least=least, remedy=remedy)
+        rows.append((before, check.units(f"switches[{j}]", means, length=n_arms)))
+    return tuple(rows)
 
 
 def _pair(value: Any, what: str, form: str) -> tuple[Any, Any]:

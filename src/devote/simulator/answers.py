@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from devote.problems.errors import check
+from devote.problems.activity import check
 from devote.protocol import ExperimentSpec, SpecError
 from devote.rules import Algorithm, Rule, get_algorithm, start
 from devote.rules.randomizer import blur_reward

@@ -14,9 +14,8 @@ import numpy as np
 
 from devote.simulator.block import COUNTS, JUDGEMENTS
 from devote.simulator.errors import ResultError
-from devote.simulator.estimates import CONFIDENCE, mean
 from devote.simulator.results import Result
-from devote.simulator.summary import number
+from devote.simulator.summary import CONFIDENCE, mean, number
 from devote.simulator.trial import NEVER
 from devote.theory import binomial_tail, clopper_pearson
 

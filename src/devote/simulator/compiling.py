@@ -60,7 +60,8 @@ class Linker:
     def __init__(self, wrap: Function, given: dict[Function, Function] | None = None) -> None:
         self.wrap = wrap
         self.given = given or {}
-        self._linked: dict[Function, tuple[Any, str]] = {}
+        self.reached: dict[Function, tuple[Any, str]] = {}
+        """The compiled form and the key of each function that linked ones call."""
         self._open: set[Function] = set()
 
     def link(self, function: Function) -> tuple[Function, str]:
@@ -104,7 +105,7 @@ class Linker:
 
     def _wrap(self, function: Function) -> tuple[Any, str]:
         """The compiled form of a function that another one calls, and its key."""
-        if function not in self._linked:
+        if function not in self.reached:
             if function in self._open:
                 raise RuleFault(
                     f"{function.__qualname__} calls itself, which is not compiled.\nUse a loop."
@@ -113,8 +114,8 @@ class Linker:
             copy, key = self.link(function)
             if (self.wrap, key) not in _wrapped:
                 _wrapped[self.wrap, key] = self.wrap(copy)
-            self._linked[function] = _wrapped[self.wrap, key], key
-        return self._linked[function]
+            self.reached[function] = _wrapped[self.wrap, key], key
+        return self.reached[function]
 
 
 def _text_of(code: CodeType) -> str:

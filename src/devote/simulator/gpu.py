@@ -26,24 +26,24 @@ from devote.simulator.outcomes import End, block_of
 from devote.simulator.passes import (
     DONE,
     PLAYER,
-    TRIAL,
-    Mail,
     View,
-    current_half,
     end_pass,
-    open_trial,
+    new_trials,
+    settle_half,
     visit,
 )
 from devote.simulator.passes_run import (
-    end_record,
+    TOTALS,
+    end_of_passes,
+    new_mail,
     new_rows,
     of_passes,
     room_for_messages,
 )
-from devote.simulator.room import bytes_per_player
-from devote.simulator.run import Plan, Run, end_of, new_setup
+from devote.simulator.run import Run, end_of, new_setup
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import trial_key
+from devote.simulator.trials import bytes_per_player
 from devote.simulator.workspace import FAULT, NEVER, Setup, Tables
 
 try:
@@ -58,9 +58,6 @@ PASSES_AT_ONCE = 4
 
 PULLS_AT_ONCE = 100_000
 """Pulls of a trial between two looks."""
-
-NUMBERS = ("ended", "broadcasts", "decided", "samples", "conflicts", "suboptimal")
-"""What is read of each trial at its end: three numbers of its record, three sums over players."""
 
 SHARE_OF_MEMORY = 0.8
 PER_TRIAL = 4096
@@ -167,11 +164,8 @@ def sweep_kernel(n_arms: int, n_ints: int, n_floats: int) -> Function:
             cuda.local.array(n_floats, np.float64),
         )
         voted = cuda.local.array(n_arms, np.int8)
-        h = current_half(view.trial, rows, row)
-        n = row % setup.n_players
-        g = 1 - h
-        before, player = players[row, h], players[row, g]
-        if visit(setup, view, before, player, rows, state, voted, h, row, n):
+        g = 1 - settle_half(view.trial, rows, row)
+        if visit(setup, view, players, rows, state, voted, row, row % setup.n_players):
             for k in range(n_arms):
                 rows.alive[row, g, k] = state.alive[k]
                 rows.pulls[row, g, k] = state.pulls[k]
@@ -225,20 +219,6 @@ def decide_kernel(
         cuda.atomic.add(left, 0, -1)
 
 
-def begin_kernel(
-    trials: Any, players: Any, keys: Any, rows: Any, n_players: int, n_arms: int
-) -> None:
-    """Before the first pass, a thread for each player."""
-    row = cuda.grid(1)
-    if row >= len(rows.half):
-        return
-    players[row, 0].when = 0.0
-    rows.half[row] = 0
-    rows.moved[row] = 0
-    if row % n_players == 0:
-        open_trial(trials[row // n_players], keys[row // n_players], n_arms)
-
-
 def gather_kernel(
     trials: Any, players: Any, rows: Any, n_players: int, totals: Any, held: Any, by_player: Any
 ) -> None:
@@ -250,7 +230,7 @@ def gather_kernel(
     if row >= len(rows.half):
         return
     place = row // n_players
-    h = current_half(trials[place], rows, row)
+    h = settle_half(trials[place], rows, row)
     player = players[row, h]
     by_player[0, row] = player.first_vote
     cuda.atomic.add(totals, (place, 0), player.active)
@@ -268,14 +248,13 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
     """Trials in passes."""
     setup, given = new_setup(scenario), of_passes(scenario)
     n_trials, n, k = len(trials), scenario.n_players, scenario.spec.n_arms
-    n_rows = n_trials * n
+    n_rows, room = n_trials * n, room_for_messages(scenario)
     rows = new_rows(scenario, n_rows, partial(cuda.device_array, order="F"))
+    rows = rows._replace(half=_zeros(n_rows, kind=np.int8), moved=_zeros(n_rows, kind=np.int8))
     players = cuda.device_array((n_rows, 2), PLAYER, order="F")
-    room = room_for_messages(scenario)
-    mail = Mail(
+    mail = new_mail(n_trials, room, cuda.device_array)
+    mail = mail._replace(
         counts=_zeros(n_trials, kind=np.int64),
-        times=cuda.device_array((n_trials, room), np.float64),
-        slots=cuda.device_array((n_trials, room), np.int32),
         ends=_zeros(n_trials),
         active=_zeros(n_trials, kind=np.int64),
         faults=_zeros(n_trials, kind=np.int64),
@@ -284,17 +263,15 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
     # Arrays cost a launch 12 microseconds each, so no kernel gets any that it does not read.
     setup = _setup_to_device(setup._replace(threshold=0, alias=0))
     alike = setup._replace(env=0, spans=0, good=0)
-    states = cuda.to_device(np.zeros(n_trials, TRIAL))
+    states = cuda.to_device(new_trials([trial_key(seed, trial) for trial in trials], k))
     shared = cuda.to_device(np.ones((n_trials, k), np.int8))
     tally, needs = _zeros(n_trials, k + 2, kind=np.int64), _zeros(n_trials, k + 2, kind=np.int64)
-    keys = np.array([trial_key(seed, trial) for trial in trials], dtype=np.uint64)
     left = cuda.to_device(np.array([n_trials]))
     per_row = (n_rows + THREADS - 1) // THREADS, THREADS
     per_trial = (n_trials + 31) // 32, 32
     per_message = (n_trials, (room + THREADS - 1) // THREADS), (1, THREADS)
     sweep = kernel(sweep_kernel(k, rows.ints.shape[2], rows.floats.shape[2]), given)
     order, decide = kernel(sort_kernel, given), kernel(decide_kernel, given)
-    kernel(begin_kernel, given)[per_row](states, players, cuda.to_device(keys), rows, n, k)
     while left.copy_to_host()[0]:
         for _ in range(PASSES_AT_ONCE):
             sweep[per_row](setup, states, players, shared, rows, mail)
@@ -303,32 +280,18 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
         furthest = states.copy_to_host()
         samples = int(furthest["start"].max() * n)
         scenario.check_goes_on(samples, int(furthest["broadcasts"].max()))
-    totals, held = _zeros(n_trials, 3, kind=np.int64), _zeros(n_trials, k, kind=np.int8)
+    if (furthest["ended"] == FAULT).any():
+        raise rule_fault(scenario.spec.algorithm)
+    totals, held = _zeros(n_trials, len(TOTALS), kind=np.int64), _zeros(n_trials, k, kind=np.int8)
     by_player = cuda.device_array((2, n_rows), np.int32)
     kernel(gather_kernel, given)[per_row](states, players, rows, n, totals, held, by_player)
-    ended, tallies, open_arms = (array.copy_to_host() for array in (states, tally, shared))
-    sums, holds = totals.copy_to_host(), held.copy_to_host()
     kept = by_player[1 if setup.alone else 0].copy_to_host().reshape(n_trials, n)
-    nobody = np.full(n, NEVER, np.int32)
-    if (ended["ended"] == FAULT).any():
-        raise rule_fault(scenario.spec.algorithm)
-    numbers = zip(
-        *(ended[name].tolist() for name in NUMBERS[:3]),
-        *(sums[:, i].tolist() for i in range(3)),
+    ends = zip(
+        *(furthest, totals.copy_to_host().tolist(), tally.copy_to_host()[:, :k]),
+        *(shared.copy_to_host(), held.copy_to_host() != 0, kept),
         strict=True,
     )
-    return [
-        End(
-            group=end_record(**dict(zip(NUMBERS, values, strict=True))),
-            tally=tallies[i, :k],
-            by_arm=np.zeros((k, 1), dtype=np.int64),
-            shared=open_arms[i],
-            held=holds[i] != 0,
-            first_vote=nobody if setup.alone else kept[i],
-            player_answers=kept[i] if setup.alone else (),
-        )
-        for i, values in enumerate(numbers)
-    ]
+    return [end_of_passes(setup, *end) for end in ends]
 
 
 def pull_kernel(
@@ -387,11 +350,10 @@ def pull_kernel(
 
 def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End]:
     """Trials pull by pull."""
-    plan, n_trials = Plan(scenario), len(trials)
-    first = Run(scenario, plan=plan)
+    first, n_trials = Run(scenario), len(trials)
     tables, log = first.tables, first.tables.voted
-    if plan.part.keeps_log:  # which cannot grow on a device
-        each = plan.part.messages_of_a_player(plan.setup.scheme)
+    if first.part.keeps_log:  # which cannot grow on a device
+        each = first.part.messages_of_a_player(first.setup.scheme)
         log = np.zeros((scenario.n_players * each, log.shape[1]), dtype=np.int8)
     here = tables._replace(voted=log)
     on_device = Tables(*(cuda.to_device(np.stack([array] * n_trials)) for array in here))
@@ -400,9 +362,9 @@ def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End
     learners: Any = State(
         *(cuda.to_device(np.stack([array] * n_trials)) for array in first.learners)
     )
-    setup = _setup_to_device(plan.setup)
+    setup = _setup_to_device(first.setup)
     keys = np.array([trial_key(seed, trial) for trial in trials], dtype=np.uint64)
-    launch = kernel(pull_kernel, of_event_loop(scenario.algorithm, plan.part))
+    launch = kernel(pull_kernel, of_event_loop(scenario.algorithm, first.part))
     per_trial = (n_trials + 31) // 32, 32
     horizon = scenario.horizon or np.iinfo(np.int64).max
     keys_there = cuda.to_device(keys)
@@ -423,7 +385,7 @@ def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End
     learned = [array.copy_to_host() for array in learners]
     return [
         end_of(
-            plan.setup,
+            first.setup,
             State(*(array[i] for array in learned)),
             Tables(*(array[i] for array in ended)),
         )

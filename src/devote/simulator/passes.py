@@ -21,6 +21,7 @@ it, are the functions of ``part``, for which those of the scheme stand.
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,7 +60,7 @@ TRIAL = np.dtype(
 )
 PLAYER = np.dtype(
     [
-        ("when", np.float64),  # the next activation; 0 before the first pass
+        ("when", np.float64),  # the next activation
         ("active", np.int32),
         ("suboptimal", np.int32),
         ("first_vote", np.int32),
@@ -134,8 +135,8 @@ def record(view: View, t: float, slot: int) -> None:
         view.mail.slots[view.place, i] = slot
 
 
-def current_half(trial: Any, rows: Rows, row: int) -> int:
-    """The half of a row that is committed; swaps halves where the last pass was committed."""
+def settle_half(trial: Any, rows: Rows, row: int) -> int:
+    """Swap the halves of a row if the last pass was committed; which of them is committed now."""
     if trial.commit and rows.moved[row]:
         rows.half[row] = 1 - rows.half[row]
     rows.moved[row] = 0
@@ -158,21 +159,20 @@ def load(rows: Rows, h: int, row: int, state: State, voted: Any) -> None:
 def visit(
     setup: Setup,
     view: View,
-    before: Any,
-    player: Any,
+    players: Any,
     rows: Rows,
     state: State,
     voted: Any,
-    h: int,
     row: int,
     n: int,
 ) -> int:
     """Take player n, in this row, through a pass; whether it moved.
 
-    ``before`` is its committed record; ``player``, ``state`` and ``voted`` are its record, learner
-    and votes during the pass.
+    ``state`` and ``voted`` are its learner and votes during the pass.
     """
     trial = view.trial
+    h = rows.half[row]
+    before, player = players[row, h], players[row, 1 - h]
     if trial.phase == FIND:
         if not holds_shared(rows.alive[row, h], view.shared):
             raise_at(view.mail.ends, view.place, before.when)
@@ -180,7 +180,7 @@ def visit(
         return 0
     key = player_key(trial.key, n)
     span = setup.spans[n % len(setup.spans)]
-    if before.when == 0.0:
+    if trial.start == 0.0:
         begin(state, player, voted)
         player.when = gap(key, 0, span)
     else:
@@ -189,7 +189,7 @@ def visit(
             enter(setup, view, before, rows.voted[row, h])
             return 0
         load(rows, h, row, state, voted)
-        copy_player(before, player)
+        players[row, 1 - h] = before
     enter(setup, view, player, voted)
     if setup.alone and trial.phase == TAIL:
         wait(setup, trial.limit, state, player, n, key, span)
@@ -207,18 +207,6 @@ def begin(state: State, player: Any, voted: Any) -> None:
     player.active = player.suboptimal = player.conflicts = 0
     player.seen = player.role = player.against = 0
     player.first_vote = -1
-
-
-def copy_player(before: Any, player: Any) -> None:
-    """Copy a player's record."""
-    player.when = before.when
-    player.active = before.active
-    player.suboptimal = before.suboptimal
-    player.first_vote = before.first_vote
-    player.conflicts = before.conflicts
-    player.seen = before.seen
-    player.role = before.role
-    player.against = before.against
 
 
 def advance(
@@ -279,12 +267,13 @@ def wait(
     player.when, player.active = t, i
 
 
-def open_trial(trial: Any, key: np.uint64, n_arms: int) -> None:
-    """A trial before its first pass."""
-    trial.key = key
-    trial.phase = SCAN
-    trial.width = trial.limit = FIRST_WIDTH
-    trial.n_shared = n_arms
+def new_trials(keys: Sequence[int], n_arms: int) -> Any:
+    """Trials before their first pass."""
+    trials = np.zeros(len(keys), dtype=TRIAL).view(np.recarray)
+    trials["key"] = keys
+    trials["width"] = trials["limit"] = FIRST_WIDTH
+    trials["n_shared"] = n_arms
+    return trials
 
 
 def decide(

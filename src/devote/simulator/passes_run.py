@@ -1,4 +1,4 @@
-"""One trial in passes on the CPU: its arrays, and the threads that share its players."""
+"""Trials in passes on the CPU: their arrays, and the threads that share their players."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,17 +14,17 @@ from devote.simulator.outcomes import End, own_answers
 from devote.simulator.passes import (
     DONE,
     PLAYER,
-    TRIAL,
     Mail,
     Rows,
     View,
-    current_half,
+    new_trials,
+    settle_half,
     visit,
 )
 from devote.simulator.run import new_learners, new_setup
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import trial_key
-from devote.simulator.workspace import AGREED, FAULT, Setup
+from devote.simulator.workspace import AGREED, FAULT, NEVER, Setup
 
 ROWS_PER_THREAD = 2048
 """A thread has at least so many players: fewer are not worth handing out."""
@@ -47,12 +47,11 @@ def sweep(
     """Take some players of the one trial through a pass."""
     view = View(trials[0], shared, mail, place, out[place])
     for n in range(begin, end):
-        h = current_half(view.trial, rows, n)
-        g = 1 - h
+        g = 1 - settle_half(view.trial, rows, n)
         state = State(
             rows.alive[n, g], rows.pulls[n, g], rows.sums[n, g], rows.ints[n, g], rows.floats[n, g]
         )
-        visit(setup, view, players[n, h], players[n, g], rows, state, rows.voted[n, g], h, n, n)
+        visit(setup, view, players, rows, state, rows.voted[n, g], n, n)
 
 
 def end_pass(
@@ -71,11 +70,6 @@ def end_pass(
     passes.end_pass(setup, view, tally, needs, times, slots, n)
 
 
-def begin(trials: Any, key: Any, n_arms: int) -> None:
-    """Before the first pass of the one trial."""
-    passes.open_trial(trials[0], key, n_arms)
-
-
 def of_passes(scenario: Scenario) -> dict[Function, Function]:
     """What the functions that passes name stand for."""
     assert scenario.part is not None
@@ -86,12 +80,11 @@ def room_for_messages(scenario: Scenario) -> int:
     """Messages of a pass that a place has room for; of more, the window is made shorter."""
     assert scenario.part is not None
     constants = scenario.part.constants(scenario.spec, scenario.n_players)
-    each = scenario.part.messages(constants, scenario.spec.n_arms)
-    return SPARE_MESSAGES + 4 * each
+    return SPARE_MESSAGES + 4 * scenario.part.messages(constants, scenario.spec.n_arms)
 
 
 def new_mail(places: int, room: int, new: Callable[..., Any] = np.zeros) -> Mail:
-    """Empty buffers for the messages of a pass."""
+    """Buffers for the messages of a pass."""
     return Mail(
         counts=new(places, np.int64),
         times=new((places, room), np.float64),
@@ -103,7 +96,7 @@ def new_mail(places: int, room: int, new: Callable[..., Any] = np.zeros) -> Mail
 
 
 def new_rows(scenario: Scenario, n_rows: int, new: Callable[..., Any] = np.zeros) -> Rows:
-    """Players before the first pass, which starts them."""
+    """Players before the first pass, which starts them; ``half`` and ``moved`` begin at 0."""
     k = scenario.spec.n_arms
     return Rows(
         *new_learners(scenario.algorithm, k, n_rows, 2, new=new),
@@ -113,62 +106,51 @@ def new_rows(scenario: Scenario, n_rows: int, new: Callable[..., Any] = np.zeros
     )
 
 
-class PassesPlan:
-    """What all trials of a scenario have in common: constants, compiled functions, messages."""
+class Passes:
+    """Trials of one scenario in passes, one after another."""
 
     def __init__(self, scenario: Scenario, threads: int) -> None:
-        self.scenario = scenario
+        self.scenario, self.setup = scenario, new_setup(scenario)
         self.threads = max(1, min(threads, scenario.n_players // ROWS_PER_THREAD))
-        self.setup = new_setup(scenario)
-        given, name = of_passes(scenario), scenario.algorithm.name
-        self.sweep = compile_loop(sweep, given, f"sweep_{name}")
-        self.end_pass = compile_loop(end_pass, given, f"end_pass_{scenario.scheme.name}")
-        self.begin = compile_loop(begin, given, "begin")
+        given = of_passes(scenario)
+        self._sweep = compile_loop(sweep, given, f"sweep_{scenario.algorithm.name}")
+        self._end_pass = compile_loop(end_pass, given, f"end_pass_{scenario.scheme.name}")
         self.mail = new_mail(self.threads, room_for_messages(scenario))
-        self.out = np.zeros((self.threads, scenario.spec.n_arms), dtype=np.int32)
 
     def run(self, seed: int, trial: int) -> End:
         """Play one trial to its end."""
+        self.start(seed, trial)
+        state = self.trials[0]
         with ThreadPoolExecutor(self.threads) as pool:
-            return PassesRun(self, seed, trial, pool).play()
-
-
-class PassesRun:
-    """One trial in passes."""
-
-    def __init__(self, plan: PassesPlan, seed: int, trial: int, pool: ThreadPoolExecutor) -> None:
-        self.plan, self.pool = plan, pool
-        k = plan.scenario.spec.n_arms
-        self.trials = np.zeros(1, dtype=TRIAL).view(np.recarray)
-        self.tally = np.zeros(k + 2, dtype=np.int64)
-        self.shared = np.ones(k, dtype=np.int8)
-        self.needs = np.zeros(k + 2, dtype=np.int64)
-        self.players = np.zeros((plan.scenario.n_players, 2), dtype=PLAYER).view(np.recarray)
-        self.rows = new_rows(plan.scenario, plan.scenario.n_players)
-        plan.begin(self.trials, np.uint64(trial_key(seed, trial)), k)
-
-    def play(self) -> End:
-        """Make passes until the run has ended."""
-        trial = self.trials[0]
-        while trial["phase"] != DONE:
-            self.make_pass()
-            # A player has one activation in a unit of time, on average.
-            samples = int(trial["start"] * self.plan.setup.n_players)
-            self.plan.scenario.check_goes_on(samples, int(trial["broadcasts"]))
-        if trial["ended"] == FAULT:
-            raise rule_fault(self.plan.scenario.spec.algorithm)
+            while state["phase"] != DONE:
+                self.make_pass(pool)
+                # A player has one activation in a unit of time, on average.
+                samples = int(state["start"] * self.setup.n_players)
+                self.scenario.check_goes_on(samples, int(state["broadcasts"]))
         return self._end()
 
-    def make_pass(self) -> None:
+    def start(self, seed: int, trial: int) -> None:
+        """The arrays of a trial before its first pass."""
+        n, k = self.setup.n_players, self.setup.n_arms
+        self.trials = new_trials([trial_key(seed, trial)], k)
+        self.tally, self.needs = np.zeros((2, k + 2), dtype=np.int64)
+        self.shared = np.ones(k, dtype=np.int8)
+        self.out = np.zeros((self.threads, k), dtype=np.int32)
+        self.players = np.zeros((n, 2), dtype=PLAYER).view(np.recarray)
+        self.rows = new_rows(self.scenario, n)
+
+    def make_pass(self, pool: ThreadPoolExecutor | None) -> None:
         """Take all players through one pass, and decide on it."""
-        plan, mail = self.plan, self.plan.mail
-        for counted in (mail.counts, mail.ends, mail.active):
+        mail, n, threads = self.mail, self.setup.n_players, self.threads
+        for counted in (mail.counts, mail.ends, mail.active, mail.faults):
             counted[:] = 0
-        n, threads = plan.setup.n_players, plan.threads
-        work = [(c, c * n // threads, (c + 1) * n // threads) for c in range(threads)]
-        run = self.pool.map if threads > 1 else map
-        for _ in run(self._sweep, *zip(*work, strict=True)):
-            pass
+
+        def take(place: int) -> None:
+            own = place, place * n // threads, (place + 1) * n // threads
+            given = self.setup, self.trials, self.shared, self.players, self.rows, mail, self.out
+            self._sweep(*given, *own)
+
+        list(pool.map(take, range(threads)) if pool and threads > 1 else map(take, range(threads)))
         mail.ends[0], mail.active[0] = mail.ends.max(), mail.active.sum()
         mail.faults[0] = mail.faults.max()
         fits = (mail.counts <= mail.times.shape[1]).all()
@@ -176,57 +158,52 @@ class PassesRun:
         times = np.concatenate([row[:c] for row, c in zip(mail.times, kept, strict=True)])
         slots = np.concatenate([row[:c] for row, c in zip(mail.slots, kept, strict=True)])
         order = np.argsort(times)
-        plan.end_pass(
-            *(plan.setup, self.trials, self.tally, self.shared, mail, self.needs),
+        self._end_pass(
+            *(self.setup, self.trials, self.tally, self.shared, mail, self.needs),
             *(times[order], slots[order], int(mail.counts.sum())),
         )
 
-    def _sweep(self, place: int, begin: int, end: int) -> None:
-        plan = self.plan
-        plan.sweep(
-            *(plan.setup, self.trials, self.shared, self.players, self.rows, plan.mail, plan.out),
-            *(place, begin, end),
-        )
-
     def _end(self) -> End:
-        trial, rows = self.trials[0], self.rows
+        trial, rows, k = self.trials[0], self.rows, self.setup.n_arms
+        if trial["ended"] == FAULT:
+            raise rule_fault(self.scenario.spec.algorithm)
         half = rows.half ^ (rows.moved if trial["commit"] else np.int8(0))
-        n, k = self.plan.setup.n_players, self.plan.setup.n_arms
-        where = np.arange(n)
-        players = self.players[where, half]
-        held, answers = np.ones(k, dtype=bool), np.zeros(0, dtype=np.int32)
-        if self.plan.setup.alone:
-            alive = rows.alive[where, half]
-            held, answers = alive.any(axis=0), own_answers(alive)
-        samples = int(players["active"].sum(dtype=np.int64))
-        return End(
-            group=end_record(
-                ended=int(trial["ended"]),
-                broadcasts=int(trial["broadcasts"]),
-                decided=int(trial["decided"]),
-                samples=samples,
-                conflicts=int(players["conflicts"].sum(dtype=np.int64)),
-                suboptimal=int(players["suboptimal"].sum(dtype=np.int64)),
-            ),
-            tally=self.tally[:k],
-            by_arm=np.zeros((k, 1), dtype=np.int64),
-            shared=self.shared,
-            held=held,
-            first_vote=players["first_vote"],
-            player_answers=answers,
+        where = np.arange(self.setup.n_players)
+        players, alive = self.players[where, half], rows.alive[where, half]
+        totals = [players[name].sum(dtype=np.int64) for name in TOTALS]
+        kept = own_answers(alive) if self.setup.alone else players["first_vote"]
+        return end_of_passes(
+            self.setup, trial, totals, self.tally[:k], self.shared, alive.any(axis=0), kept
         )
 
 
-def end_record(
-    *, ended: int, broadcasts: int, decided: int, samples: int, conflicts: int, suboptimal: int
-) -> dict[str, int]:
-    """The numbers of a group at the end of a trial, as in ``workspace.GROUP``."""
-    return {
-        "time": samples,
-        "broadcasts": broadcasts,
-        "conflicts": conflicts,
-        "resets": 0,
-        "suboptimal": suboptimal,
-        "ended": ended or AGREED,
-        "decided": samples if ended else decided,
-    }
+TOTALS = ("active", "conflicts", "suboptimal")
+"""What is added up over the players of a trial."""
+
+
+def end_of_passes(
+    setup: Setup, trial: Any, totals: Any, tally: Any, shared: Any, held: Any, kept: Any
+) -> End:
+    """How a trial ended.
+
+    ``kept`` has each player's answer where nobody sends anything, else its first vote.
+    """
+    samples, conflicts, suboptimal = map(int, totals)
+    ended = int(trial["ended"])
+    return End(
+        group={
+            "time": samples,
+            "broadcasts": int(trial["broadcasts"]),
+            "conflicts": conflicts,
+            "resets": 0,
+            "suboptimal": suboptimal,
+            "ended": ended or AGREED,
+            "decided": samples if ended else int(trial["decided"]),
+        },
+        tally=tally,
+        by_arm=np.zeros((setup.n_arms, 1), dtype=np.int64),
+        shared=shared,
+        held=held if setup.alone else np.ones(setup.n_arms, dtype=bool),
+        first_vote=np.full(setup.n_players, NEVER, np.int32) if setup.alone else kept,
+        player_answers=kept if setup.alone else (),
+    )

@@ -179,9 +179,6 @@ class Result(Block):
         label = self.scenario.label
         return f"<Result {label}: {self.trials} trials, {ends or 'none ended'}{cost}>"
 
-    def _repr_html_(self) -> str:
-        return self.summary()._repr_html_()
-
     def rows(self, of: str = "trials") -> list[Row]:
         """One dict per trial; or per trial and arm, player, group or checkpoint (``TABLES``)."""
         if of not in TABLES:
@@ -258,12 +255,6 @@ class Results(list[Result]):
         from devote.simulator.summary import results_table, text_table
 
         return text_table(*results_table(self)) if self else "[]"
-
-    def _repr_html_(self) -> str:
-        from devote.simulator.summary import html_table, results_table
-
-        title = f"{len(self)} settings; means with Student t intervals"
-        return html_table(title, *results_table(self))
 
 
 def setting(scenario: Scenario) -> Row:

@@ -5,10 +5,8 @@ Lines are JSON with a checksum, of three kinds:
 * the first names the format, the seed and the versions that made it;
 * a cell: its number, its scenario, how many trials are asked of it, and a digest of its rule's
   code. A sweep that grows adds lines for new cells, and lines with more trials for old ones;
-* a block: some trials of one cell that ended together, by column, with the number of each.
-
-A column is a list of numbers; a long one is compressed bytes in base 64 under the name of their
-kind, such as ``{"<i2": "eJxj..."}``: whole numbers of as few bytes as will do, the lowest first.
+* a block: the numbers of some trials of one cell that ended together, and a column for each of
+  ``block.KINDS``: the bytes of its numbers, the lowest first, compressed, in base 64.
 
 A line is whole when it ends in a newline and its checksum fits. Only the last one can be cut off,
 by a kill in mid-write; its trials are run again. Anything else that does not fit is damage, and the
@@ -37,10 +35,7 @@ from devote.simulator.results import Result, Results, versions
 from devote.simulator.scenario import Scenario
 from devote.simulator.trial import Event, Point, Record
 
-KIND, FORMAT = "devote results", 5
-
-LONG = 1000
-"""Numbers of a column from which on it is written as bytes."""
+KIND, FORMAT = "devote results", 6
 
 Numbers = NDArray[np.int64]
 """Which trials the rows of a block are."""
@@ -61,55 +56,31 @@ def from_line(line: bytes) -> dict[str, Any] | None:
     return values
 
 
-def pack(column: NDArray[Any]) -> list[int] | dict[str, str]:
-    """A column of whole numbers or of truth values as JSON.
-
-    >>> pack(np.array([3, -1, 4]))
-    [3, -1, 4]
-    """
-    if column.size < LONG:
-        numbers: list[int] = column.ravel().astype(np.int64).tolist()
-        return numbers
-    low, high = int(column.min()), int(column.max())
-    kinds = ("<i1", "<i2", "<i4", "<i8")
-    kind = next(k for k in kinds if np.iinfo(k).min <= low and high <= np.iinfo(k).max)
-    return {kind: b64encode(zlib.compress(column.astype(kind).tobytes(), 1)).decode()}
-
-
-def unpack(values: Any, kind: Any) -> NDArray[Any]:
-    """The column that ``pack`` was given, of this kind and in one row."""
-    if isinstance(values, list):
-        return np.array(values, dtype=kind)
-    [(found, text)] = values.items()
-    return np.frombuffer(zlib.decompress(b64decode(text)), dtype=found).astype(kind)
-
-
 def block_to_dict(block: Block) -> dict[str, Any]:
     """A block as JSON values; traces and records only where there are some."""
-    values: dict[str, Any] = {name: pack(getattr(block, name)) for name in KINDS}
+    values: dict[str, Any] = {}
+    for name, kind in KINDS.items():
+        content = getattr(block, name).astype(np.dtype(kind).newbyteorder("<")).tobytes()
+        values[name] = b64encode(zlib.compress(content, 1)).decode()
     for name in ("traces", "records"):
         if any(kept is not None for kept in getattr(block, name)):
             values[name] = getattr(block, name)
     return values
 
 
-def block_from_dict(values: dict[str, Any]) -> Block:
-    """The block of a line."""
-    columns: dict[str, Any] = {name: unpack(values[name], kind) for name, kind in KINDS.items()}
-    n = len(columns["samples"])
-    for name in TABLES:
-        columns[name] = columns[name].reshape(n, columns[name].size // n)
-    nothing = [None] * n
+def block_from_dict(values: dict[str, Any], n: int) -> Block:
+    """The block of a line, of n trials."""
+    columns: dict[str, Any] = {}
+    for name, kind in KINDS.items():
+        content = zlib.decompress(b64decode(values[name]))
+        column = np.frombuffer(content, np.dtype(kind).newbyteorder("<")).astype(kind)
+        columns[name] = column.reshape(n, -1) if name in TABLES else column
+    traces = values.get("traces", [None] * n)
+    records = values.get("records", [None] * n)
     return Block(
         **columns,
-        traces=tuple(
-            None if trace is None else tuple(Event(*event) for event in trace)
-            for trace in values.get("traces", nothing)
-        ),
-        records=tuple(
-            None if record is None else _record(*record)
-            for record in values.get("records", nothing)
-        ),
+        traces=tuple(one and tuple(Event(*event) for event in one) for one in traces),
+        records=tuple(one and _record(*one) for one in records),
     )
 
 
@@ -121,15 +92,15 @@ def _record(points: Any, arms: Any, players: Any) -> Record:
 class Cell:
     """One scenario of a file: how many trials are asked of it, and the blocks that there are."""
 
+    number: int
     scenario: dict[str, Any]
     source: str
-    trials: int
+    trials: int = 0
     blocks: list[tuple[Numbers, Block]] = field(default_factory=list)
 
-    def to_line(self, number: int) -> bytes:
-        """The line that asks for its trials."""
-        values = {"scenario": self.scenario, "source": self.source, "trials": self.trials}
-        return to_line({"cell": number, **values})
+    def to_line(self, numbers: Numbers, block: Block) -> bytes:
+        """The line of some of its trials."""
+        return to_line({"cell": self.number, "trial": numbers.tolist(), **block_to_dict(block)})
 
 
 def join_blocks(blocks: Sequence[tuple[Numbers, Block]]) -> tuple[Numbers, Block]:
@@ -139,15 +110,18 @@ def join_blocks(blocks: Sequence[tuple[Numbers, Block]]) -> tuple[Numbers, Block
     return unique, Block.join([block for _, block in blocks]).take(len(numbers) - 1 - last)
 
 
-@dataclass
 class Contents:
-    """What a file holds."""
+    """What a file holds: its seed, the versions that made it, and its cells by scenario."""
 
-    seed: int
-    versions: dict[str, str]
-    cells: list[Cell] = field(default_factory=list)
-    _numbers: dict[str, int] = field(default_factory=dict)
-    """The place in ``cells`` of each scenario, as JSON."""
+    def __init__(self, seed: int, made_with: dict[str, str]) -> None:
+        self.seed, self.versions = seed, made_with
+        self.cells: dict[str, Cell] = {}
+
+    def header(self) -> bytes:
+        """The first line."""
+        return to_line(
+            {"kind": KIND, "format": FORMAT, "seed": self.seed, "versions": self.versions}
+        )
 
     @classmethod
     def read(cls, path: Path, content: bytes) -> "Contents":
@@ -166,40 +140,29 @@ class Contents:
             values = from_line(line)
             if values is None:
                 raise _damaged(path, number)
-            found.take(values)
+            if "scenario" in values:
+                found.ask(values["scenario"], values["source"], values["trials"])
+            else:
+                numbers = np.array(values["trial"], dtype=np.int64)
+                cell = list(found.cells.values())[values["cell"]]
+                cell.blocks.append((numbers, block_from_dict(values, len(numbers))))
         return found
 
-    def take(self, values: dict[str, Any]) -> None:
-        """Take in a line after the first: a cell, or a block of one."""
-        number = values.pop("cell")
-        if "scenario" in values:
-            self.ask(**values)
-        else:
-            numbers = unpack(values.pop("trial"), np.int64)
-            self.cells[number].blocks.append((numbers, block_from_dict(values)))
-
-    def ask(self, scenario: dict[str, Any], source: str, trials: int) -> tuple[int, bytes]:
-        """Ask for trials: the number of their cell, and the line that says so if that is new."""
-        key = json.dumps(scenario, sort_keys=True)
-        number = self._numbers.setdefault(key, len(self.cells))
-        if number == len(self.cells):
-            self.cells.append(Cell(scenario, source, 0))
-        cell = self.cells[number]
+    def ask(self, scenario: dict[str, Any], source: str, trials: int) -> tuple[Cell, bytes]:
+        """Ask for trials: their cell, and the line that says so if that is new."""
+        new = Cell(len(self.cells), scenario, source)
+        cell = self.cells.setdefault(json.dumps(scenario, sort_keys=True), new)
         if trials <= cell.trials:
-            return number, b""
+            return cell, b""
         cell.trials = trials
-        return number, cell.to_line(number)
+        asked = {"scenario": scenario, "source": source, "trials": trials}
+        return cell, to_line({"cell": cell.number, **asked})
 
 
-def sources_of(scenarios: Sequence[Scenario]) -> dict[str, str]:
+def _sources(scenarios: Sequence[Scenario]) -> dict[str, str]:
     """A digest of the code behind each rule: trials made by another are not mixed in."""
     rules = {scenario.spec.algorithm: scenario.algorithm for scenario in scenarios}
     return {name: code_key(algorithm) for name, algorithm in rules.items()}
-
-
-def header(seed: int, made_with: dict[str, str]) -> bytes:
-    """The first line of a file."""
-    return to_line({"kind": KIND, "format": FORMAT, "seed": seed, "versions": made_with})
 
 
 class ResultsFile:
@@ -220,32 +183,30 @@ class ResultsFile:
             _lock(self._file, self.path)
             self._file.seek(0)
             content = self._file.read()
-            first = header(seed, versions())
+            first = Contents(seed, versions()).header()
             if b"\n" not in content and first.startswith(content):
                 # New, or killed while the first line was being written.
                 self._file.truncate(0)
                 self._append(first)
                 content = first
-            self._contents = Contents.read(self.path, content)
-            sources = sources_of(scenarios)
-            self._check_same(sources, seed)
+            found = Contents.read(self.path, content)
+            sources = _sources(scenarios)
+            self._check_same(found, sources, seed)
             self._file.truncate(content.rfind(b"\n") + 1)
-            self._places = []
+            self._cells = []
             for scenario, most in zip(scenarios, trials, strict=True):
                 source = sources[scenario.spec.algorithm]
-                place, line = self._contents.ask(scenario.to_dict(), source, most)
-                self._places.append(place)
+                cell, line = found.ask(scenario.to_dict(), source, most)
+                self._cells.append(cell)
                 self._append(line)
         except BaseException:
             self.close()
             raise
 
-    def _check_same(self, sources: dict[str, str], seed: int) -> None:
+    def _check_same(self, found: Contents, sources: dict[str, str], seed: int) -> None:
         """Refuse a file of another seed, or of rules whose code has changed since."""
-        found, why = self._contents, ""
-        if found.seed != seed:
-            why = f"its seed is {found.seed}, not {seed}"
-        for cell in found.cells:
+        why = "" if found.seed == seed else f"its seed is {found.seed}, not {seed}"
+        for cell in found.cells.values():
             name = cell.scenario["spec"]["algorithm"]
             if cell.source != sources.get(name, cell.source):
                 why = f"the code behind {name} differs from today's"
@@ -257,12 +218,11 @@ class ResultsFile:
 
     def blocks(self, i: int) -> list[tuple[Numbers, Block]]:
         """The blocks of the i-th scenario that were in the file when it was opened."""
-        return self._contents.cells[self._places[i]].blocks
+        return self._cells[i].blocks
 
     def add(self, i: int, trials: Sequence[int], block: Block) -> None:
         """Write down finished trials of the i-th scenario."""
-        place = {"cell": self._places[i], "trial": pack(np.asarray(trials))}
-        self._append(to_line({**place, **block_to_dict(block)}))
+        self._append(self._cells[i].to_line(np.asarray(trials), block))
 
     def _append(self, line: bytes) -> None:
         try:
@@ -286,16 +246,11 @@ def file_of(results: Sequence[Result]) -> bytes:
     if len(seeds) != 1:
         raise ResultError(f"A file has one seed, not {seeds}.\nSave one file for each seed.")
     contents = Contents(seeds[0], results[0].versions)
-    lines = [header(contents.seed, contents.versions)]
-    sources = sources_of([result.scenario for result in results])
+    lines, sources = [contents.header()], _sources([result.scenario for result in results])
     for result in results:
-        scenario = result.scenario
-        source = sources[scenario.spec.algorithm]
-        place, line = contents.ask(scenario.to_dict(), source, result.trials)
-        lines.append(line)
-        if result.trials:
-            numbers = {"cell": place, "trial": pack(np.arange(result.trials))}
-            lines.append(to_line({**numbers, **block_to_dict(result)}))
+        spec, scenario = result.spec, result.scenario.to_dict()
+        cell, line = contents.ask(scenario, sources[spec.algorithm], result.trials)
+        lines += [line, cell.to_line(np.arange(result.trials), result) if result.trials else b""]
     return b"".join(lines)
 
 
@@ -311,8 +266,8 @@ def load_results(path: str | Path, *, partial: bool = False) -> Results:
     except OSError as error:
         raise ResultError(f"{path} cannot be read ({error.strerror}).\nName a file.") from None
     found = Contents.read(path, content)
-    total, there, results = sum(cell.trials for cell in found.cells), 0, Results()
-    for cell in found.cells:
+    there, results = 0, Results()
+    for cell in found.cells.values():
         with _rule_by_name(cell.scenario["spec"]):
             scenario = Scenario.from_dict(cell.scenario)
         block = Block.from_trials([], scenario.spec.n_arms, scenario.n_players)
@@ -322,6 +277,7 @@ def load_results(path: str | Path, *, partial: bool = False) -> Results:
             in_order = numbers == np.arange(len(numbers))
             block = block[: min(cell.trials, int(in_order.sum()))]
         results.append(Result.of(scenario, block, seed=found.seed, made_with=found.versions))
+    total = sum(cell.trials for cell in found.cells.values())
     if there < total and not partial:
         raise ResultError(
             f"{path.name} holds {there} of {total} trials.\n"
@@ -342,11 +298,8 @@ def _rule_by_name(spec: dict[str, Any]) -> Iterator[None]:
             key: ("", value) if isinstance(value, str) else 0.5 * value
             for key, value in spec["options"].items()
         }
-        ALGORITHMS[name] = Algorithm(
-            *(name, "not known here", "a file of results", _not_known, _not_known),
-            options=options,
-            tolerates_liars=True,
-        )
+        named = name, "not known here", "a file of results", _not_known, _not_known
+        ALGORITHMS[name] = Algorithm(*named, options=options, tolerates_liars=True)
         try:
             yield
         finally:

@@ -1,7 +1,7 @@
 """Is a subroutine one? Everything that engines and devices rely on, checked in seconds.
 
 In the manner of scikit-learn's ``check_estimator``: the first fault is raised, with the file and
-line that it comes from and what to do about it. A rule plays random problems on lists that watch
+line that it comes from and what to do about it. A rule plays random problems on lists that check
 every access, loses arms from outside meanwhile, and must do the same on lists, on arrays and
 compiled. Compiled code checks no index: a write past the words that a rule asked for goes into
 another player's memory. A whole number in an array stays one, whatever is written.
@@ -11,15 +11,14 @@ import dis
 import inspect
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
-from devote.protocol.scheme import make_scheme
 from devote.rules import (
     COUNT,
     RESET,
@@ -32,6 +31,7 @@ from devote.rules import (
 )
 from devote.rules.algorithm import ALGORITHMS, AlgorithmError
 from devote.simulator.scenario import PATIENCE, Scenario
+from devote.simulator.trial import Trial
 
 SIZES, SEEDS = (2, 3, 6), 4
 PULLS, EPSILON, ETA = 400, 0.3, 0.5
@@ -60,10 +60,11 @@ def check_algorithm(algorithm: Algorithm | str, *, compiled: bool = True) -> Non
     check_functions(found)
     for n_arms in SIZES:
         for seed in range(SEEDS):
-            check_play(found, n_arms, Random(f"{seed}/{n_arms}"))
+            play(found, n_arms, seed, watched_state(found, n_arms))
     check_last_arm(found)
     check_votes(found)
-    check_arrays(found, SIZES)
+    for n_arms in SIZES:
+        check_repeats(found, n_arms)
     if compiled:
         check_compiled(found)
 
@@ -73,7 +74,7 @@ _passed: set[tuple[object, object, bool]] = set()
 
 
 def check_first(algorithm: Algorithm, *, must_vote: bool) -> None:
-    """Play some pulls on watched buffers before a rule runs: compiled code checks no index.
+    """Play some pulls on checked buffers before a rule runs: compiled code checks no index.
 
     A rule that keeps all arms where one always pays and the others never do would run for ever
     without a horizon: it ``must_vote``. Rules of this package are left out, and so is code that has
@@ -83,7 +84,7 @@ def check_first(algorithm: Algorithm, *, must_vote: bool) -> None:
     if algorithm.observe.__module__.startswith("devote.") or code in _passed:
         return
     for n_arms in (2, 5):
-        check_play(algorithm, n_arms, Random(n_arms))
+        play(algorithm, n_arms, 0, watched_state(algorithm, n_arms))
     if must_vote:
         check_votes(algorithm)
     _passed.add(code)
@@ -97,13 +98,8 @@ class Broken(Exception):
         self.what, self.remedy = what, remedy
 
 
-def _by_devote() -> bool:
-    """Whether the assignment to a watched buffer that is under way stands in this package."""
-    return str(sys._getframe(2).f_globals.get("__name__")).startswith("devote.")
-
-
 class Watched(list[Any]):
-    """One buffer of a state."""
+    """One buffer of a state, which checks every access by a rule."""
 
     def __init__(self, name: str, values: list[Any]) -> None:
         super().__init__(values)
@@ -139,7 +135,8 @@ class Watched(list[Any]):
                 f"arm {index} is taken out, and it is the last one.",
                 "Keep at least one arm: the best so far.",
             )
-        if self.name == "ints" and index == COUNT and not _by_devote():
+        writer = str(sys._getframe(1).f_globals.get("__name__"))
+        if self.name == "ints" and index == COUNT and not writer.startswith("devote."):
             raise Broken(
                 f"word {COUNT} of ints is written, and it is the number of remaining arms.",
                 "Use words from 1 on for your own, and take arms out with drop(state, arm).",
@@ -148,7 +145,7 @@ class Watched(list[Any]):
 
 
 def watched_state(algorithm: Algorithm, n_arms: int) -> State:
-    """A fresh state of watched lists."""
+    """A fresh state of checked lists."""
     fresh = algorithm.new_state(n_arms)._asdict()
     state = State(**{name: Watched(name, list(values)) for name, values in fresh.items()})
     start(state)
@@ -176,31 +173,38 @@ def call(function: Any, *arguments: Any) -> Any:
     except AlgorithmError:
         raise
     except Exception as error:
-        file, line = function.__code__.co_filename, function.__code__.co_firstlineno
+        file, line = function.__code__.co_filename, 0
         step = error.__traceback__
         while step is not None:
             if step.tb_frame.f_code.co_filename == file:
                 line = step.tb_lineno
             step = step.tb_next
         if isinstance(error, Broken):
-            raise AlgorithmFault(file, line, error.what, error.remedy) from None
+            raise fault(function, error.what, error.remedy, line) from None
         what = f"{function.__name__} raised {type(error).__name__}: {error}."
-        raise AlgorithmFault(file, line, what, ALLOWED) from error
+        raise fault(function, what, ALLOWED, line) from error
 
 
 def check_functions(algorithm: Algorithm) -> None:
     """Both functions take what they are given, and all they call can be compiled."""
-    for function, takes in ((algorithm.choose, 3), (algorithm.observe, 5)):
+    from devote.simulator.compiling import Linker, unchanged
+
+    linker = Linker(unchanged)
+    for function, given in (
+        (algorithm.choose, "rule, state, u"),
+        (algorithm.observe, "rule, state, arm, reward, out"),
+    ):
         if not isinstance(function, FunctionType):
             raise AlgorithmError(f"{function!r} is not a plain function.\nWrite it with def.")
-        given = function.__code__.co_argcount
-        if given != takes:
-            names = "rule, state, u" if takes == 3 else "rule, state, arm, reward, out"
+        found, takes = function.__code__.co_argcount, given.count(",") + 1
+        if found != takes:
             raise fault(
                 function,
-                f"{function.__name__} takes {given} arguments, not {takes}.",
-                f"Write def {function.__name__}({names}).",
+                f"{function.__name__} takes {found} arguments, not {takes}.",
+                f"Write def {function.__name__}({given}).",
             )
+        linker.link(function)
+        _check_powers(function)
     words = algorithm.n_ints(3)
     if not isinstance(words, int) or words < 1:
         raise fault(
@@ -208,30 +212,11 @@ def check_functions(algorithm: Algorithm) -> None:
             f"n_ints gives {words!r} words for 3 arms.",
             "Give at least 1: word 0 of ints is the number of remaining arms.",
         )
-    for function in _reached(algorithm):
+    for function in linker.reached:
         _check_powers(function)
 
 
-def _reached(algorithm: Algorithm) -> Iterator[FunctionType]:
-    """The two functions and all plain functions that they call."""
-    waiting: list[Any] = [algorithm.choose, algorithm.observe]
-    seen = set()
-    while waiting:
-        function = waiting.pop(0)
-        if function in seen:
-            continue
-        seen.add(function)
-        yield function
-        inner = dict(inspect.getclosurevars(function).nonlocals)
-        names = function.__code__.co_names
-        inner |= {name: function.__globals__.get(name) for name in names}
-        for value in list(inner.values()):
-            if isinstance(value, ModuleType):
-                inner |= {f".{name}": getattr(value, name, None) for name in names}
-        waiting += [value for value in inner.values() if isinstance(value, FunctionType)]
-
-
-def _check_powers(function: FunctionType) -> None:
+def _check_powers(function: Callable[..., Any]) -> None:
     """Refuse ``**`` in a function's bytecode."""
     for step in dis.get_instructions(function):
         if step.opname == "BINARY_OP" and step.argrepr in ("**", "**="):
@@ -243,14 +228,23 @@ def _check_powers(function: FunctionType) -> None:
             )
 
 
-def check_play(algorithm: Algorithm, n_arms: int, rng: Random) -> None:
-    """On watched lists: only arms that remain are played, and what is dropped is reported."""
+def play(
+    algorithm: Algorithm, n_arms: int, seed: int, state: State, out: Any = None
+) -> list[tuple[int, list[int]]]:
+    """Play a random problem: at each pull the arm that was played, and the arms that were dropped.
+
+    Only arms that remain may be played, and what is dropped must be reported.
+    """
+    rng = Random(f"{seed}/{n_arms}")
     rule = algorithm.rule(n_arms=n_arms, epsilon=EPSILON, eta=ETA)
-    state, out = watched_state(algorithm, n_arms), Watched("out", [0] * n_arms)
+    out = Watched("out", [0] * n_arms) if out is None else out
     means = [rng.random() for _ in range(n_arms)]
+    history = []
     for _ in range(PULLS):
-        lose_an_arm(state, rng)
         alive = alive_arms(state)
+        if rng.random() < 0.01 and len(alive) > 1:  # others vote an arm out
+            drop(state, rng.choice(sorted(alive)))
+            alive = alive_arms(state)
         before = [list(state.alive), list(state.pulls), list(state.sums)]
         arm = call(algorithm.choose, rule, state, rng.random())
         if arm not in alive:
@@ -267,31 +261,25 @@ def check_play(algorithm: Algorithm, n_arms: int, rng: Random) -> None:
             )
         reward = float(rng.random() < means[arm])
         n_out = call(algorithm.observe, rule, state, arm, reward, out)
+        is_count = hasattr(n_out, "__index__") and 0 <= n_out <= n_arms
+        dropped = list(out)[:n_out] if is_count else None
+        history.append((int(arm), [int(k) for k in dropped or ()]))
         if n_out == RESET and algorithm.endless:
-            alive = set(range(n_arms))
-        else:
-            _check_reported(algorithm, n_out, list(out), alive, alive_arms(state))
-        if state.ints[COUNT] != len(alive_arms(state)):
+            continue
+        gone = alive - alive_arms(state)
+        if dropped is None or sorted(dropped) != sorted(gone):
+            shown = f"returned {n_out!r}" if dropped is None else f"wrote {dropped}"
             raise fault(
                 algorithm.observe,
-                f"word 0 of ints is {state.ints[COUNT]}, but {len(alive_arms(state))} arms remain.",
-                "Take arms out with drop(state, arm).",
+                f"observe {shown}, but the arms it took out are {sorted(gone)}.",
+                "Write each arm that you drop to out[0], out[1], ... and return how many.",
             )
+    return history
 
 
-def _check_reported(
-    algorithm: Algorithm, n_out: Any, out: list[int], alive: Any, left: Any
-) -> None:
-    """Whether ``observe`` wrote to ``out`` the arms that it took out, and returned how many."""
-    gone = alive - left
-    written = out[:n_out] if isinstance(n_out, int) and 0 <= n_out <= len(out) else None
-    if written is None or len(written) != len(set(written)) or set(written) != gone:
-        shown = f"returned {n_out!r}" if written is None else f"wrote {written}"
-        raise fault(
-            algorithm.observe,
-            f"observe {shown}, but the arms it took out are {sorted(gone)}.",
-            "Write each arm that you drop to out[0], out[1], ... and return how many.",
-        )
+def alive_arms(state: State) -> set[int]:
+    """The remaining arms."""
+    return {k for k in range(len(state.alive)) if state.alive[k]}
 
 
 def check_last_arm(algorithm: Algorithm) -> None:
@@ -322,7 +310,7 @@ def check_votes(algorithm: Algorithm) -> None:
         call(algorithm.observe, rule, state, arm, float(arm == 0), out)
         if state.ints[COUNT] == 1:
             break
-    left = [k for k, alive in enumerate(state.alive) if alive]
+    left = sorted(alive_arms(state))
     if len(left) > 1:
         raise fault(
             algorithm.observe,
@@ -338,83 +326,58 @@ def check_votes(algorithm: Algorithm) -> None:
         )
 
 
-def lose_an_arm(state: State, rng: Random) -> None:
-    """Now and then others vote an arm out, but never the last."""
-    if rng.random() < 0.01 and state.ints[COUNT] > 1:
-        drop(state, rng.choice(sorted(alive_arms(state))))
-
-
-def alive_arms(state: State) -> set[int]:
-    """The remaining arms."""
-    return {k for k in range(len(state.alive)) if state.alive[k]}
-
-
-def check_arrays(algorithm: Algorithm, sizes: tuple[int, ...]) -> None:
-    """Lists and arrays give the same trajectories, and so do two runs on lists."""
+def check_repeats(algorithm: Algorithm, n_arms: int) -> None:
+    """Two runs on lists and one on arrays give the same history."""
     import numpy as np
 
-    for n_arms in sizes:
-        lists = algorithm.new_state(n_arms)
-        first = _trajectory(algorithm, lists, [0] * n_arms)
-        buffers: dict[str, Any] = {
-            "alive": np.zeros(n_arms, np.int8),
-            "pulls": np.zeros(n_arms, np.int32),
-            "sums": np.zeros(n_arms),
-            "ints": np.zeros(algorithm.n_ints(n_arms), np.int32),
-            "floats": np.zeros(max(1, algorithm.n_floats)),
-        }
-        rows = State(**buffers)
-        start(rows)
-        with np.errstate(all="ignore"):
-            second = _trajectory(algorithm, rows, np.zeros(n_arms, np.int32))
-        again = _trajectory(algorithm, algorithm.new_state(n_arms), [0] * n_arms)
-        for other, what, remedy in (
-            (again, "when it runs again", "Keep all memory in state, all chance in u."),
-            (second, "on arrays than on lists", "Write whole numbers to ints. " + ALLOWED),
-        ):
-            for pull, (one, two) in enumerate(zip(first, other, strict=True)):
-                if one != two:
-                    raise fault(
-                        algorithm.observe,
-                        f"pull {pull} does other things {what}: {two} instead of {one} "
-                        "(the arm, and the arms dropped).",
-                        remedy,
-                    )
+    from devote.simulator.run import new_learners
+
+    first, again = (play(algorithm, n_arms, 0, watched_state(algorithm, n_arms)) for _ in range(2))
+    arrays = new_learners(algorithm, n_arms)
+    start(arrays)
+    with np.errstate(all="ignore"):
+        on_arrays = play(algorithm, n_arms, 0, arrays, np.zeros(n_arms, np.int32))
+    for other, what, remedy in (
+        (again, "when it runs again", "Keep all memory in state, all chance in u."),
+        (on_arrays, "on arrays than on lists", "Write whole numbers to ints. " + ALLOWED),
+    ):
+        for pull, (one, two) in enumerate(zip(first, other, strict=True)):
+            if one != two:
+                raise fault(
+                    algorithm.observe,
+                    f"pull {pull} does other things {what}: {two} instead of {one} "
+                    "(the arm, and the arms dropped).",
+                    remedy,
+                )
 
 
-def _trajectory(algorithm: Algorithm, state: State, out: Any) -> list[tuple[int, list[int]]]:
-    """At each pull the arm that was played, and the arms that were dropped."""
-    n_arms = len(state.alive)
-    rule = algorithm.rule(n_arms=n_arms, epsilon=EPSILON, eta=ETA)
-    rng = Random(n_arms)
-    means = [rng.random() for _ in range(n_arms)]
-    record = []
-    for _ in range(PULLS):
-        lose_an_arm(state, rng)
-        arm = int(call(algorithm.choose, rule, state, rng.random()))
-        reward = float(rng.random() < means[arm])
-        n_out = int(call(algorithm.observe, rule, state, arm, reward, out))
-        record.append((arm, [int(out[i]) for i in range(max(n_out, 0))]))
-    return record
+def both_ways(scenario: Scenario, seed: int) -> tuple[Trial, Trial]:
+    """The same trial compiled and by player objects."""
+    from devote.simulator.players import run_players
+    from devote.simulator.trials import run_trial
+
+    given = scenario.spec, scenario.problem, scenario.n_players
+    compiled = run_trial(scenario, seed=seed, trial=0, trace=True)
+    return compiled, run_players(*given, seed=seed, horizon=scenario.horizon, trace=True)
 
 
 def check_compiled(algorithm: Algorithm) -> None:
     """The engine compiles it, and gives what player objects give."""
-    from devote.simulator.players import run_players
+    from numba.core.errors import NumbaError
 
     before = ALGORITHMS.get(algorithm.name)
     ALGORITHMS[algorithm.name] = algorithm
     try:
-        spec = ExperimentSpec(
-            arms=3,
-            algorithm=algorithm.name,
-            epsilon=EPSILON,
-            eta=ETA,
-            scheme=make_scheme({"quorum": 3}),
-        )
-        scenario = Scenario(spec, Problem("check", (0.9, 0.5, 0.1)), 5, horizon=2_000)
-        fast = _compiled_trial(algorithm, scenario)
-        slow = run_players(spec, scenario.problem, 5, horizon=2_000, trace=True)
+        how: dict[str, Any] = {"epsilon": EPSILON, "eta": ETA, "scheme": {"quorum": 3}}
+        spec = ExperimentSpec(arms=3, algorithm=algorithm.name, **how)
+        fast, slow = both_ways(Scenario(spec, Problem("check", (0.9, 0.5, 0.1)), 5, 2_000), 0)
+    except NumbaError as error:
+        text = str(error)
+        own = Path(algorithm.observe.__code__.co_filename).name
+        lines = re.findall(rf'File "(?:[^"]*[/\\])?{re.escape(own)}", line (\d+)', text)
+        first = next((one.strip() for one in text.splitlines() if one.strip()), "")
+        line = int(lines[-1]) if lines else 0
+        raise fault(algorithm.observe, f"it cannot be compiled: {first}", ALLOWED, line) from error
     finally:
         if before is None:
             del ALGORITHMS[algorithm.name]
@@ -427,20 +390,3 @@ def check_compiled(algorithm: Algorithm) -> None:
             f"where Python makes {slow.samples_until_all_know:,} and {slow.broadcasts}.",
             "Do not rely on integers above 2**31, on negative indices or on division by zero.",
         )
-
-
-def _compiled_trial(algorithm: Algorithm, scenario: Scenario) -> Any:
-    from numba.core.errors import NumbaError
-
-    from devote.simulator.trials import run_trial
-
-    try:
-        return run_trial(scenario, seed=0, trial=0, trace=True)
-    except NumbaError as error:
-        text = str(error)
-        line = 0
-        for file, number in re.findall(r'File "([^"]+)", line (\d+)', text):
-            if Path(file).name == Path(algorithm.observe.__code__.co_filename).name:
-                line = int(number)
-        first = next((one.strip() for one in text.splitlines() if one.strip()), "")
-        raise fault(algorithm.observe, f"it cannot be compiled: {first}", ALLOWED, line) from error

@@ -92,22 +92,11 @@ def new_setup(scenario: Scenario) -> Setup:
     )
 
 
-class Plan:
-    """What all trials of a scenario have in common: the loop, constants, and generators.
-
-    It serves one run at a time.
-    """
-
-    def __init__(self, scenario: Scenario) -> None:
-        assert scenario.part is not None
-        self.scenario, self.part = scenario, scenario.part
-        self.setup = new_setup(scenario)
-        self.streams = Streams((*NAMES, "noise") if self.setup.noisy else NAMES)
-        self.loop = event_loop(scenario.algorithm, self.part)
-
-
 class Run:
-    """The arrays of one run, and the named streams of its trial."""
+    """The arrays of one run, and the named streams of its trial.
+
+    ``start`` begins another trial of the same scenario, with new arrays.
+    """
 
     def __init__(
         self,
@@ -117,14 +106,19 @@ class Run:
         trial: int = 0,
         tracing: bool = False,
         counting: bool = False,
-        plan: Plan | None = None,
     ) -> None:
-        self.scenario = scenario
-        self.plan = plan or Plan(scenario)
-        self.part = part = self.plan.part
-        self.setup = self.plan.setup._replace(tracing=int(tracing), counting=int(counting))
-        n, k = scenario.n_players, scenario.spec.n_arms
-        learners: Any = new_learners(scenario.algorithm, k, 1 if part.one_learner else n)
+        assert scenario.part is not None
+        self.scenario, self.part = scenario, scenario.part
+        keep = {"tracing": int(tracing), "counting": int(counting)}
+        self.setup = new_setup(scenario)._replace(**keep)
+        self._streams = Streams((*NAMES, "noise") if self.setup.noisy else NAMES)
+        self._loop = event_loop(scenario.algorithm, self.part)
+        self.start(seed, trial)
+
+    def start(self, seed: int, trial: int) -> None:
+        """Begin a trial."""
+        n, k, part, setup = self.setup.n_players, self.setup.n_arms, self.part, self.setup
+        learners: Any = new_learners(self.scenario.algorithm, k, 1 if part.one_learner else n)
         learners.alive[:] = 1
         learners.ints[:, COUNT] = k
         self.learners = learners
@@ -137,15 +131,15 @@ class Run:
             shared=np.ones(k, dtype=np.int8),
             before=np.ones(k, dtype=np.int8),
             out=np.zeros(k, dtype=np.int32),
-            events=np.zeros((TRACE_ROWS + 2 * k + 2 if tracing else 1, 5), dtype=np.int64),
+            events=np.zeros((TRACE_ROWS + 2 * k + 2 if setup.tracing else 1, 5), dtype=np.int64),
             arm_pulls=np.zeros(k, dtype=np.int64),
-            player_pulls=np.zeros(n if counting else 1, dtype=np.int64),
+            player_pulls=np.zeros(n if setup.counting else 1, dtype=np.int64),
         )
         self.tables.players["first_vote"] = NEVER
         self.group: Any = self.tables.groups[0]  # a view: what is written there shows here
         self.group["n_shared"] = k
         self.events: list[Event] = []
-        self.plan.streams.start(seed, trial)
+        self._streams.start(seed, trial)
 
     @property
     def samples(self) -> int:
@@ -171,7 +165,7 @@ class Run:
         size = min(max(FIRST_BLOCK, self.samples), BLOCK) if most is None else most
         if horizon is not None:
             size = min(size, horizon - self.samples)
-        self.feed(*self.plan.streams.random(size))
+        self.feed(*self._streams.random(size))
 
     def feed(self, *uniforms: NDArray[np.float64]) -> None:
         """Make one pull per row of uniforms: who wakes, what is chosen and paid, and noise."""
@@ -180,7 +174,7 @@ class Run:
             before = self.samples
             if self.part.keeps_log:
                 self._make_room(len(left[0]))
-            self.plan.loop(self.setup, self.learners, self.tables, *left)
+            self._loop(self.setup, self.learners, self.tables, *left)
             if self.group["ended"] == FAULT:
                 raise rule_fault(self.scenario.spec.algorithm)
             self._take_events()

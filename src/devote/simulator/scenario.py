@@ -192,7 +192,7 @@ class Scenario:
             return f"in the scheme {self.scheme.name} every pull concerns all players"
         if problem.drift is not None or problem.switches:
             return "its rewards change with the number of pulls, which no player alone can know"
-        if problem.replay is not None and problem.replay_order == "time":
+        if problem.replay is not None:
             return "it replays rewards in the order of all pulls, which no player alone can know"
         if self.algorithm.endless:
             return f"{self.spec.algorithm} resets all players, and never stops by itself"

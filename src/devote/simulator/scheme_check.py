@@ -7,7 +7,7 @@ does not refuse; meanwhile players are saved and restored, and messages are post
 
 import json
 from collections.abc import Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from random import Random
 from typing import Any
 
@@ -29,10 +29,9 @@ from devote.protocol import (
 from devote.protocol.messages import KINDS
 from devote.protocol.scheme import SCHEMES, make_scheme
 from devote.simulator.parts import part_of
-from devote.simulator.players import run_players
 from devote.simulator.reference import reference_of
+from devote.simulator.rule_check import both_ways
 from devote.simulator.scenario import Scenario
-from devote.simulator.trials import run_trial
 
 MEANS = (0.9, 0.4, 0.1)
 STEPS = 5_000
@@ -42,7 +41,6 @@ BOARDS = 40
 """Random boards that are read in two orders."""
 
 VIEW = {"heading", "counts", "needed", "facts"}
-MORE_VIEW = {"notes", "progress", "leader", "states", "estimates", "answers_needed"}
 
 
 class SchemeFault(DevoteError):
@@ -61,13 +59,18 @@ def check_scheme(
     >>> check_scheme({"name": "jury", "seats": 5, "seat_after": 3})
     """
     made = make_scheme(scheme)
-    _check_parameters(made)
     given = {"epsilon": 0.6, "eta": 0.2, "delta": 0.2, **spec}
     tried = ExperimentSpec(arms=len(MEANS), name="check", scheme=made, **given)
-    _check_specification(tried)
-    _check_planning(tried)
-    _check_empty_tally(tried)
-    n = n_players or _enough(tried)
+    _check_form(tried)
+    planned = tried.scheme.planning(tried)
+    if not isinstance(planned, Planning):
+        raise _fault(made, "planning gave no Planning.", "Return a Planning.")
+    n = n_players or max(3, planned.enough_players or 0, made.fewest_players(tried))
+    _check_guarantees(tried, n)
+    empty = made.tally(tried)
+    _check_tally(tried, empty)
+    if empty.status() != "open" or len(empty.shared) != tried.n_arms:
+        raise _fault(empty, "an empty tally has decided something.", "Begin with all arms shared.")
     _Run(tried, n, seed=1).play()
     _check_order(tried)
     _check_noise(tried, n)
@@ -75,54 +78,35 @@ def check_scheme(
 
 
 def _fault(where: object, what: str, remedy: str) -> SchemeFault:
-    name = where if isinstance(where, str) else type(where).__name__
-    return SchemeFault(f"{name}: {what}\n{remedy}")
+    return SchemeFault(f"{type(where).__name__}: {what}\n{remedy}")
 
 
-def _check_parameters(scheme: Scheme) -> None:
-    """A frozen dataclass, registered, with a default and a sentence for each parameter."""
-    form = type(scheme)
-    if SCHEMES.get(getattr(form, "name", "")) is not form:
+def _check_form(spec: ExperimentSpec) -> None:
+    """It is registered, has a sentence for each parameter, and survives JSON."""
+    scheme = spec.scheme
+    if SCHEMES.get(scheme.name) is not type(scheme):
         raise _fault(scheme, "it is not registered by its name.", "Decorate it: @register_scheme.")
-    if not is_dataclass(form) or form.__dataclass_params__.frozen is False:  # type: ignore[attr-defined]
-        raise _fault(scheme, "it is not a frozen dataclass.", "Write @dataclass(frozen=True).")
-    own = {item.name for item in fields(form)}
-    if set(form.about.parameters) != own:
-        odd = ", ".join(sorted(own ^ set(form.about.parameters)))
+    if odd := {item.name for item in fields(scheme)} ^ set(scheme.about.parameters):
         raise _fault(
             scheme,
-            f"about.parameters and the fields differ: {odd}.",
+            f"about.parameters and the fields differ: {', '.join(sorted(odd))}.",
             "Give a sentence for each parameter, and for nothing else.",
         )
-    try:
-        form()
-    except TypeError as error:
-        raise _fault(scheme, f"{error}.", "Give each parameter a default.") from None
-    try:
-        hash(scheme)
-    except TypeError as error:
-        raise _fault(scheme, f"{error}.", "Use parameters that can be hashed.") from None
-
-
-def _check_specification(spec: ExperimentSpec) -> None:
-    """It survives JSON, and says clearly how many players are too few."""
     again = ExperimentSpec.from_json(spec.to_json())
     if again != spec or again.fingerprint != spec.fingerprint:
         raise _fault(
-            spec.scheme,
-            f"{spec.scheme.to_dict()} is read back as {again.scheme.to_dict()}.",
+            scheme,
+            f"{scheme.to_dict()} is read back as {again.scheme.to_dict()}.",
             "Let to_dict give what __post_init__ turns into the same parameters.",
         )
-    fewest = spec.scheme.fewest_players(spec)
-    if fewest > 1 and "\n" not in spec.scheme.too_few(spec, fewest - 1):
-        raise _fault(spec.scheme, "too_few has no remedy.", "Say in a second line what to do.")
+    fewest = scheme.fewest_players(spec)
+    if fewest > 1 and "\n" not in scheme.too_few(spec, fewest - 1):
+        raise _fault(scheme, "too_few has no remedy.", "Say in a second line what to do.")
 
 
-def _check_planning(spec: ExperimentSpec) -> None:
+def _check_guarantees(spec: ExperimentSpec, n_players: int) -> None:
     """What a planner asks, with and without a number of players."""
-    if not isinstance(spec.scheme.planning(spec), Planning):
-        raise _fault(spec.scheme, "planning gave no Planning.", "Return a Planning.")
-    for case in (Case(spec), Case(spec, _enough(spec), n_optimal=1)):
+    for case in (Case(spec), Case(spec, n_players, n_optimal=1)):
         found = spec.scheme.guarantees(case)
         if not isinstance(found, Guarantees):
             raise _fault(spec.scheme, f"guarantees gave {found!r}.", "Return a Guarantees.")
@@ -133,33 +117,15 @@ def _check_planning(spec: ExperimentSpec) -> None:
                 )
 
 
-def _check_empty_tally(spec: ExperimentSpec) -> None:
-    """Before any message all arms are open and shared."""
-    tally = spec.scheme.tally(spec)
-    arms = tuple(range(spec.n_arms))
-    if tally.status() != "open" or tally.shared != arms or sorted(tally.answer) != list(arms):
+def _check_tally(spec: ExperimentSpec, tally: Tally) -> None:
+    """What the page and devices are shown is JSON, and the answer names arms."""
+    view, public = tally.view(), tally.public()
+    if not set(view) >= VIEW or json.loads(json.dumps([view, public])) != [view, public]:
         raise _fault(
             tally,
-            f"an empty tally is {tally.status()}, shares {tally.shared} and answers "
-            f"{tally.answer}.",
-            "Begin open, with all arms shared and all arms in the answer.",
+            f"view and public are {view!r} and {public!r}.",
+            "Use lists, texts and numbers; see Tally.view for its fields.",
         )
-    _check_view(spec, tally)
-
-
-def _check_view(spec: ExperimentSpec, tally: Tally) -> None:
-    """What the page and devices are shown has the documented shape and is JSON."""
-    view, public = tally.view(), tally.public()
-    if not VIEW <= set(view) <= VIEW | MORE_VIEW:
-        odd = ", ".join(sorted((VIEW - set(view)) | (set(view) - VIEW - MORE_VIEW)))
-        raise _fault(tally, f"view lacks or adds: {odd}.", "See Tally.view for its fields.")
-    for name, value in (("view", view), ("public", public)):
-        try:
-            same = json.loads(json.dumps(value)) == value
-        except (TypeError, ValueError):
-            same = False
-        if not same:
-            raise _fault(tally, f"{name} is not JSON: {value!r}.", "Use lists, texts and numbers.")
     if spec.scheme.about.by_message and len(view["counts"]) != spec.n_arms:
         raise _fault(tally, "view has not one count for each arm.", "Give a number for each arm.")
     if not tally.answer or not set(tally.answer) <= set(range(spec.n_arms)):
@@ -170,34 +136,29 @@ def _seen(tally: Tally) -> object:
     return tally.status(), tally.answer, tally.shared, json.dumps(tally.view())
 
 
-def _enough(spec: ExperimentSpec) -> int:
-    planned = spec.scheme.planning(spec).enough_players
-    return max(3, planned or 0, spec.scheme.fewest_players(spec))
-
-
 class _Run:
     """Some players, a board in order, and everybody's reading of it."""
 
     def __init__(
         self, spec: ExperimentSpec, n_players: int, seed: int, noise: float | None = None
     ) -> None:
-        self.spec = spec
-        self.rng = Random(seed)
-        self.noise = noise
-        self.n_players = n_players
-        players = reference_of(spec.scheme).players(spec, self.n_players)
+        self.spec, self.n_players = spec, n_players
+        self.rng, self.noise = Random(seed), noise
+        players = reference_of(spec.scheme).players(spec, n_players)
         self.players: list[Player] = list({id(player): player for player in players}.values())
         self.tally = spec.scheme.tally(spec)
         self.board: list[Message] = []
 
     def play(self, steps: int = STEPS) -> None:
         """Wake players at random until the group has its answer."""
+        about = self.spec.scheme.about
         for step in range(steps):
             n = self.rng.randrange(len(self.players))
-            self._step(n)
-            if step % 50 == 0:
-                self._restore(n)
-            if self._is_over():
+            self._step(self.players[n])
+            if step % 50 == 0 and about.deployable:
+                self.players[n] = self._restored(self.players[n])
+            is_open = self.tally.status(self.n_players) == "open"
+            if not is_open if about.by_message else all(p.best is not None for p in self.players):
                 return
         if self.noise is None:
             raise _fault(
@@ -206,13 +167,7 @@ class _Run:
                 "Give check_scheme more players, or parameters with which they decide sooner.",
             )
 
-    def _is_over(self) -> bool:
-        if self.spec.scheme.about.by_message:
-            return self.tally.status(self.n_players) != "open"
-        return all(player.best is not None for player in self.players)
-
-    def _step(self, n: int) -> None:
-        player = self.players[n]
+    def _step(self, player: Player) -> None:
         noise = self.rng.random()
         arm = player.activate(self.rng.random(), noise if self.noise is None else self.noise)
         if not 0 <= arm < self.spec.n_arms:
@@ -221,10 +176,10 @@ class _Run:
         self._post(player, player.reward(float(self.rng.random() < MEANS[arm])))
 
     def _post(self, player: Player, messages: Sequence[Message]) -> None:
-        forms = self.spec.scheme.about.messages
+        about = self.spec.scheme.about
         for message in messages:
-            if type(message) not in forms:
-                if forms or self.spec.scheme.about.deployable:
+            if type(message) not in about.messages:
+                if about.messages or about.deployable:
                     raise _fault(
                         player,
                         f"it sends a {type(message).__name__}, which about.messages lacks.",
@@ -257,24 +212,22 @@ class _Run:
                 "a message that was taken is not harmless when it comes again.",
                 "Do not refuse it; let add return False and change nothing.",
             )
-        _check_view(self.spec, tally)
+        _check_tally(self.spec, tally)
         self.board.append(message)
         for player in self.players:
             player.receive(message)
 
-    def _restore(self, n: int) -> None:
-        """Save a player and restore it."""
-        player = self.players[n]
+    def _restored(self, player: Player) -> Player:
+        """A player that was saved and restored."""
         saved = json.loads(player.to_json())
-        if self.spec.scheme.about.deployable:
-            again = restore_player(self.spec, saved, self.board, self.n_players)
-            if again.to_dict() != player.to_dict() or _seen(again.tally) != _seen(player.tally):
-                raise _fault(
-                    player,
-                    "a restored player differs from the one that was saved.",
-                    "Let _own give all that the player keeps, and _restore take it over.",
-                )
-            self.players[n] = again
+        again = restore_player(self.spec, saved, self.board, self.n_players)
+        if again.to_dict() != player.to_dict() or _seen(again.tally) != _seen(player.tally):
+            raise _fault(
+                player,
+                "a restored player differs from the one that was saved.",
+                "Let _own give all that the player keeps, and _restore take it over.",
+            )
+        return again
 
 
 def _check_order(spec: ExperimentSpec) -> None:
@@ -329,11 +282,8 @@ def _check_compiled(spec: ExperimentSpec, n_players: int) -> None:
     """Its part of the compiled simulator does what its players do."""
     if part_of(spec.scheme) is None:
         return
-    problem = Problem("check", MEANS)
     for horizon in (40, 400, 2_000):
-        scenario = Scenario(spec, problem, n_players, horizon)
-        fast = run_trial(scenario, seed=4, trial=0, trace=True)
-        slow = run_players(spec, problem, n_players, seed=4, horizon=horizon, trace=True)
+        fast, slow = both_ways(Scenario(spec, Problem("check", MEANS), n_players, horizon), 4)
         if fast != slow:
             raise _fault(
                 spec.scheme,

@@ -2,16 +2,18 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from html import escape
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from devote.simulator.estimates import CONFIDENCE, mean, proportion
+from devote.theory import clopper_pearson
 
 if TYPE_CHECKING:
     from devote.simulator.results import Result
+
+CONFIDENCE = 0.95
 
 STUDENT = "Student t"
 """For means: exact for normal trials, good for some twenty of any shape."""
@@ -20,6 +22,61 @@ EXACT = "Clopper-Pearson"
 """For fractions: exact, whatever the number of trials."""
 
 HEADS = ("", "mean", "95 % interval", "by", "trials")
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number, the interval around it, and where it was measured."""
+
+    value: float
+    low: float
+    high: float
+    at: str = ""
+
+    def located(self, at: str) -> "Estimate":
+        """The same number, measured there."""
+        return replace(self, at=at)
+
+
+def mean(values: ArrayLike) -> Estimate:
+    """The mean of independent trials.
+
+    >>> mean([3.0, 4.0, 5.0]).value
+    4.0
+    """
+    trials = np.asarray(values, dtype=np.float64)
+    return around(float(trials.mean()), trials)
+
+
+def proportion(outcomes: ArrayLike) -> Estimate:
+    """How often something was so, with its exact interval.
+
+    >>> estimate = proportion([True] * 20)
+    >>> estimate.value, round(estimate.low, 3), estimate.high
+    (1.0, 0.832, 1.0)
+    """
+    seen = np.asarray(outcomes, dtype=np.bool_)
+    count = int(seen.sum())
+    low, high = clopper_pearson(count, len(seen), confidence=CONFIDENCE)
+    return Estimate(count / len(seen), low, high)
+
+
+def around(value: float, spread: NDArray[np.float64]) -> Estimate:
+    """``value``, give or take the t interval of the mean of ``spread``."""
+    n = len(spread)
+    deviation = float(spread.std(ddof=1))
+    # Identical trials differ by rounding alone once they have been scaled.
+    if deviation < 1e-9 * abs(value):
+        deviation = 0.0
+    half = student(n - 1) * deviation / math.sqrt(n)
+    return Estimate(value, value - half, value + half)
+
+
+def student(degrees: int) -> float:
+    """How many standard errors the interval of a mean reaches to either side."""
+    from scipy.special import stdtrit  # a fifth of a worker's start, which needs none of it
+
+    return float(stdtrit(degrees, 0.5 + CONFIDENCE / 2))
 
 
 class Row(NamedTuple):
@@ -43,16 +100,13 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Summary:
-    """A title and rows; it prints as a table, in a notebook as HTML."""
+    """A title and rows; it prints as a table."""
 
     title: str
     rows: tuple[Row, ...]
 
     def __repr__(self) -> str:
         return f"{self.title}\n{text_table(HEADS, [row.texts() for row in self.rows])}"
-
-    def _repr_html_(self) -> str:
-        return html_table(self.title, HEADS, [row.texts() for row in self.rows])
 
     def __getitem__(self, name: str) -> Row:
         """The row of that name."""
@@ -150,13 +204,3 @@ def text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         cells += [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
         texts.append("  ".join(cells).rstrip())
     return "\n".join(texts)
-
-
-def html_table(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table with a caption as HTML, for a notebook."""
-    head = "".join(f"<th>{escape(text)}</th>" for text in heads)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows
-    )
-    caption = f"<caption>{escape(title)}</caption>"
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

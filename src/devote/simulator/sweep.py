@@ -8,13 +8,14 @@ chunk of its own, and its time decides on the size of the next ones.
 """
 
 import pickle
+import sys
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future
 from contextlib import ExitStack, closing, nullcontext
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -25,7 +26,6 @@ from devote.simulator.block import Block
 from devote.simulator.errors import SweepError, SweepInterrupted, check
 from devote.simulator.executors import InProcess, call_with_rules, local_executor, worker_count
 from devote.simulator.grids import as_problem
-from devote.simulator.progress import Progress, progress_line
 from devote.simulator.results import Result, Results
 from devote.simulator.results_file import Numbers, ResultsFile, join_blocks
 from devote.simulator.scenario import Scenario
@@ -34,8 +34,14 @@ from devote.simulator.trials import compile_loop, run_chunk
 CHUNK_SECONDS = 0.4
 """What a chunk should take: far more than handing it out costs, and little to lose by a kill."""
 
-Chunk = tuple[int, list[int], Block]
+Chunk: TypeAlias = tuple[int, list[int], Block]
 """The place of a scenario, some of its trials, and what they came to."""
+
+Progress: TypeAlias = Callable[[int, int, str], None]
+"""Called with the number of finished trials, of all trials, and the label of a cell."""
+
+LINE_DELAY, LINE_EVERY, LINE_WIDTH = 1.0, 0.1, 79
+"""Seconds before a progress line is shown, and between two; its width."""
 
 
 def simulate(
@@ -50,8 +56,6 @@ def simulate(
     workers: int | None = 1,
     record: bool = False,
     trace: bool = False,
-    results: str | Path | None = None,
-    progress: Progress | bool | None = True,
 ) -> Result:
     """Run trials 0, 1, ... of one scenario and gather what each came to.
 
@@ -61,7 +65,8 @@ def simulate(
     need raises ``NeverEnds``. ``engine`` is
     ``auto``, ``event``, ``passes`` or ``cuda``; ``result.engine`` says which ran. ``record`` keeps
     curves over time, pulls per arm and pulls per player; ``trace`` keeps every event; both need
-    ``event``, which ``auto`` then takes. The rest is as in ``run_sweep``.
+    ``event``, which ``auto`` then takes. A run of more than a second shows a line in a terminal.
+    ``run_sweep`` has more: files that a later call goes on with, executors, progress.
 
     >>> result = simulate(ExperimentSpec(arms=10), "1", 32, trials=2, seed=1)
     >>> result.broadcasts.tolist()
@@ -70,16 +75,8 @@ def simulate(
     <Result decentralized ser3, problem 1, 32 players: 2 trials, 2 agreed; 19,838 samples each>
     """
     scenario = Scenario(spec, as_problem(problem), n_players, horizon, engine)
-    [result] = run_sweep(
-        [scenario],
-        trials=trials,
-        seed=seed,
-        workers=workers,
-        results=results,
-        progress=progress,
-        record=record,
-        trace=trace,
-    )
+    how: dict[str, Any] = {"trials": trials, "seed": seed, "workers": workers, "progress": True}
+    [result] = run_sweep([scenario], record=record, trace=trace, **how)
     return result
 
 
@@ -131,15 +128,14 @@ def run_sweep(
         file = None
         if results is not None:
             file = stack.enter_context(closing(ResultsFile(results, cells, wanted, seed)))
-            for i, most in enumerate(wanted):
-                done[i] = _usable(file.blocks(i), most, trace, record)
+            done = [_usable(file.blocks(i), most, trace, record) for i, most in enumerate(wanted)]
         waiting = _missing(wanted, done)
         finished = sum(wanted) - sum(map(len, waiting.values()))
         report = on_block or (lambda i, block: None)
         for i, blocks in enumerate(done):
             for _, block in blocks:
                 report(i, block)
-        show = stack.enter_context(progress_line(progress))
+        show = progress if callable(progress) else _progress_line(stack, wanted=bool(progress))
         show(finished, sum(wanted), "")
         chunks = _run(cells, waiting, (seed, trace, record), executor, n_workers)
         try:
@@ -160,17 +156,15 @@ def run_sweep(
 
 def _trials_wanted(trials: int | Sequence[int], n_scenarios: int) -> list[int]:
     """How many trials of each scenario."""
-    each = trials if isinstance(trials, Sequence) else [trials]
+    each = list(trials) if isinstance(trials, Sequence) else [trials] * max(1, n_scenarios)
     for count in each:
         check.whole("trials", count, least=1, remedy="Raise it.")
-    if each is not trials:
-        return [*each] * n_scenarios
-    if len(each) != n_scenarios:
+    if isinstance(trials, Sequence) and len(each) != n_scenarios:
         raise SweepError(
             f"{len(each)} numbers of trials were given for {n_scenarios} scenarios.\n"
             "Give one for each, or one number for all."
         )
-    return list(each)
+    return each[:n_scenarios]
 
 
 def _usable(
@@ -215,23 +209,16 @@ def _run(
     if not waiting:
         return
     with nullcontext(executor) if executor is not None else local_executor(n_workers) as pool:
-        if isinstance(pool, InProcess):
-            yield from _run_here(cells, waiting, how)
-        else:
+        if not isinstance(pool, InProcess):
             yield from _run_on(pool, cells, waiting, how)
-
-
-def _run_here(
-    cells: Sequence[Scenario], waiting: dict[int, list[int]], how: tuple[int, bool, bool]
-) -> Iterator[Chunk]:
-    """In this process, one scenario after another; a large trial may use all cores."""
-    for i, trials in waiting.items():
-        seconds = CHUNK_SECONDS
-        while trials:
-            size = _chunk_size(seconds)
-            some, trials = trials[:size], trials[size:]
-            block, seconds = run_timed(cells[i], some, *how, threads=None)
-            yield i, some, block
+            return
+        for i, trials in waiting.items():
+            size = 1
+            while trials:
+                some, trials = trials[:size], trials[size:]
+                # A large trial may use all cores.
+                block, size = run_timed(cells[i], some, *how, threads=None)
+                yield i, some, block
 
 
 def _run_on(
@@ -252,13 +239,14 @@ def _run_on(
         future.add_done_callback(ended.put)
 
     try:
-        for i in _order(cells, waiting):
+        # Long trials first: a worker that begins one at the end would keep the others waiting.
+        for i in sorted(waiting, key=lambda i: cells[i].n_players, reverse=True):
             submit(i, [waiting[i].pop(0)])
         while running:
             future = ended.get()
             i, trials = running.pop(future)
-            block, seconds = _result(future)
-            rest, size = waiting.pop(i, []), _chunk_size(seconds)
+            block, size = _result(future)
+            rest = waiting.pop(i, [])
             for begin in range(0, len(rest), size):
                 submit(i, rest[begin : begin + size])
             yield i, trials, block
@@ -274,39 +262,19 @@ def run_timed(
     trace: bool,
     record: bool,
     threads: int | None = 1,
-) -> tuple[Block, float]:
-    """Run a chunk; returns it, and the seconds that each trial took."""
+) -> tuple[Block, int]:
+    """Run a chunk; returns it, and by the time it took how many trials the next one may have."""
     if len(trials) == 1:  # It may be the first: the next chunks compile nothing.
         compile_loop(scenario)
     begin = time.perf_counter()
     block = run_chunk(scenario, trials, seed, trace, record, threads)
-    return block, (time.perf_counter() - begin) / len(trials)
+    seconds = (time.perf_counter() - begin) / len(trials)
+    return block, max(1, int(CHUNK_SECONDS / max(seconds, 1e-6)))
 
 
-def _chunk_size(seconds: float) -> int:
-    """How many trials make a chunk, if one takes so long."""
-    return max(1, int(CHUNK_SECONDS / max(seconds, 1e-6)))
-
-
-def _order(cells: Sequence[Scenario], waiting: Iterable[int]) -> list[int]:
-    """Scenarios with long trials first, and before others of its loop one that has it compiled."""
-
-    def cost(i: int) -> int:
-        part, about = cells[i].part, cells[i].scheme.about
-        learners = 1 if part is not None and part.one_learner else cells[i].n_players
-        return learners * cells[i].spec.n_arms * (1 if about.by_message else 2)
-
-    by_cost = sorted(waiting, key=cost, reverse=True)
-    loops: dict[tuple[str, str, str], int] = {}
-    for i in by_cost:
-        loops.setdefault((cells[i].spec.algorithm, cells[i].scheme.name, cells[i].runs_on), i)
-    first = set(loops.values())
-    return [*loops.values(), *(i for i in by_cost if i not in first)]
-
-
-def _result(future: Future[Any]) -> tuple[Block, float]:
+def _result(future: Future[Any]) -> tuple[Block, int]:
     try:
-        found: tuple[Block, float] = future.result()
+        found: tuple[Block, int] = future.result()
     except (BrokenExecutor, CancelledError):
         raise SweepError(
             "A worker ended unexpectedly, perhaps for want of memory, or its cluster went away.\n"
@@ -320,3 +288,25 @@ def _interrupted(done: int, total: int, results: str | Path | None) -> SweepInte
     if results is not None:
         way = f"They are kept in {Path(results).name}. Run the same again to go on from there."
     return SweepInterrupted(f"Stopped after {done:,} of {total:,} trials.\n{way}")
+
+
+def _progress_line(stack: ExitStack, *, wanted: bool) -> Progress:
+    """What shows progress on one line of a terminal, which is cleared when the stack closes."""
+    begin = due = time.monotonic() + LINE_DELAY
+
+    def write(text: str) -> None:
+        sys.stderr.write(f"\r{text[:LINE_WIDTH]:<{LINE_WIDTH}}\r")
+        sys.stderr.flush()
+
+    def show(done: int, total: int, label: str) -> None:
+        nonlocal due
+        now = time.monotonic()
+        if not wanted or not sys.stderr.isatty() or now < due:
+            return
+        if due == begin:
+            stack.callback(write, "")
+        due = now + LINE_EVERY
+        left = (now - begin + LINE_DELAY) / max(done, 1) * (total - done)
+        write(f"{done:,} of {total:,} trials, about {left:,.0f} s left  {label}")
+
+    return show

@@ -1,21 +1,27 @@
 """Trials of one scenario, one after another, at the speed of compiled code."""
 
+import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 from devote.problems import Problem
 from devote.simulator.block import Block
+from devote.simulator.errors import SweepError
 from devote.simulator.executors import worker_count
 from devote.simulator.outcomes import End, block_of
-from devote.simulator.passes_run import PassesPlan, PassesRun
+from devote.simulator.passes_run import Passes
 from devote.simulator.players import run_players
-from devote.simulator.room import check_room
 from devote.simulator.rule_check import check_first
-from devote.simulator.run import BLOCK, Plan, Run
+from devote.simulator.run import BLOCK, Run
 from devote.simulator.scenario import Scenario
 from devote.simulator.trial import Event, Point, Record, Trial, checkpoints
+
+EXTRA = 64
+"""Bytes of a player beside its learner and its record: lists that exist at first or at last."""
+
+SMALL = 1 << 20
+"""Players times arms that fit anywhere."""
 
 
 def run_trial(
@@ -60,14 +66,15 @@ def run_chunk(
         slow = [run_players(*given, seed=seed, trial=trial, **how) for trial in trials]
         return Block.from_trials(slow, scenario.spec.n_arms, scenario.n_players)
     if scenario.runs_on == "passes":
-        passes = PassesPlan(scenario, worker_count(threads))
+        passes = Passes(scenario, worker_count(threads))
         return block_of(scenario, [passes.run(seed, trial) for trial in trials])
-    plan = Plan(scenario)
+    run = Run(scenario, seed=seed, trial=trials[0], tracing=trace, counting=record)
     ends: list[End] = []
     traces: list[tuple[Event, ...] | None] = []
     records: list[Record | None] = []
     for trial in trials:
-        run = Run(scenario, seed=seed, trial=trial, tracing=trace, counting=record, plan=plan)
+        if ends:
+            run.start(seed, trial)
         records.append(_play(run, record))
         traces.append(tuple(run.events) if trace else None)
         ends.append(run.end())
@@ -108,6 +115,35 @@ def compile_loop(scenario: Scenario) -> None:
     if scenario.runs_on == "event":
         Run(toy).advance(1)
         return
-    plan = PassesPlan(replace(toy, horizon=None), 1)
-    with ThreadPoolExecutor(1) as pool:
-        PassesRun(plan, 0, 0, pool).make_pass()
+    passes = Passes(replace(toy, horizon=None), 1)
+    passes.start(0, 0)
+    passes.make_pass(None)
+
+
+def bytes_per_player(scenario: Scenario) -> int:
+    """What a player takes."""
+    part = scenario.part
+    if part is None or part.one_learner:
+        return EXTRA
+    fresh = scenario.algorithm.new_state(scenario.spec.n_arms)
+    learner = 2 * len(fresh.alive) + 4 * (len(fresh.pulls) + len(fresh.ints))
+    learner += 8 * (len(fresh.sums) + len(fresh.floats))
+    copies = 1 if scenario.runs_on == "event" else 2
+    return copies * (learner + EXTRA)
+
+
+def check_room(scenario: Scenario) -> None:
+    """Refuse more players than the memory of this machine holds, before any of it is taken."""
+    if scenario.n_players * scenario.spec.n_arms < SMALL:
+        return
+    each = bytes_per_player(scenario)
+    try:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not known here
+        return
+    if each * scenario.n_players > there:
+        raise SweepError(
+            f"n_players={scenario.n_players:,} takes {each * scenario.n_players / 2**30:,.0f} GiB "
+            f"of memory, {each} bytes each, but there are {there / 2**30:,.0f} GiB.\n"
+            f"Use {there // each:,} players or fewer."
+        )

@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
-from devote.simulator.estimates import CONFIDENCE, Estimate
+from devote.studies.estimates import CONFIDENCE, Estimate
 from devote.studies.variants import FORM, RADIUS_FORMS, Variant
 
 Row: TypeAlias = dict[str, Any]

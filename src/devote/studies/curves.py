@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from devote.problems import get_problem
-from devote.simulator.estimates import Estimate, exact, mean
 from devote.studies import style
+from devote.studies.estimates import Estimate, exact, mean
 from devote.studies.study import ALONE_FACTOR, Table
 from devote.studies.style import Axes, Figure
 from devote.studies.variants import DELTA, EPSILON, FORM, SCHEMES, SER3, UGAPEC, Variant

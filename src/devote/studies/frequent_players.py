@@ -5,11 +5,11 @@ Paper: section 6, the closing remark on Assumption 2.
 
 from devote.problems import Problem, Split, get_problem
 from devote.simulator import Scenario
-from devote.simulator.estimates import Estimate, proportion
 from devote.simulator.trial import NEVER
 from devote.studies import style
 from devote.studies.claim import Range, Row, cases_for, judged
 from devote.studies.curves import EndLabel, write_labels
+from devote.studies.estimates import Estimate, proportion
 from devote.studies.study import Plan, Settings, Study, Table
 from devote.studies.style import Figure
 from devote.studies.variants import DELTA, FORM, QUORUM, SER3, SUBROUTINES, UGAPEC, Variant

@@ -10,9 +10,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from devote.simulator.estimates import exact
 from devote.studies import style
 from devote.studies.claim import Case, Range, Row, judged
+from devote.studies.estimates import exact
 from devote.studies.study import Study, Table
 from devote.studies.style import Figure
 

@@ -4,8 +4,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from devote.simulator.estimates import CONFIDENCE
 from devote.studies.claim import VERDICTS, Row
+from devote.studies.estimates import CONFIDENCE
 from devote.studies.study import Settings
 from devote.studies.variants import FORM, RADIUS_FORMS
 

@@ -15,9 +15,9 @@ from devote.errors import did_you_mean
 from devote.files import write_whole
 from devote.protocol import SpecError
 from devote.simulator import ResultError, Scenario, run_sweep
-from devote.simulator.progress import Progress
 from devote.simulator.results import versions
 from devote.simulator.scenario import check_engine
+from devote.simulator.sweep import Progress
 from devote.studies import (
     frequent_players,
     mean_gap,

@@ -14,16 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from devote.simulator.estimates import (
-    Estimate,
-    deviation_ratio,
-    exact,
-    exponent,
-    mean,
-    mean_count,
-    ratio,
-    slopes,
-)
 from devote.studies import style
 from devote.studies.claim import CLEARLY, Case, Range, Row, cases_for, judged
 from devote.studies.curves import (
@@ -35,6 +25,16 @@ from devote.studies.curves import (
     level,
     samples_figure,
     write_labels,
+)
+from devote.studies.estimates import (
+    Estimate,
+    deviation_ratio,
+    exact,
+    exponent,
+    mean,
+    mean_count,
+    ratio,
+    slopes,
 )
 from devote.studies.study import ALONE_FACTOR, Plan, Settings, Study, Table, grid
 from devote.studies.style import Axes, Figure

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from devote.errors import DevoteError
 from devote.simulator import Result, Scenario
-from devote.simulator.estimates import Estimate, ratio
 from devote.studies.claim import Row
+from devote.studies.estimates import Estimate, ratio
 from devote.studies.style import Figure
 from devote.studies.variants import QUORUM, SCHEMES, SUBROUTINES, Variant
 

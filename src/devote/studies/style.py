@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from devote.files import write_whole
-from devote.simulator.estimates import Estimate
+from devote.studies.estimates import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes

@@ -21,10 +21,10 @@ from devote.problems import get_problem
 from devote.protocol import ExperimentSpec, SpecError
 from devote.schemes import Decentralized
 from devote.simulator import ResultError, Scenario, run_sweep
-from devote.simulator.estimates import Estimate, mean
-from devote.simulator.progress import Progress
+from devote.simulator.sweep import Progress
 from devote.studies import style
 from devote.studies.curves import EndLabel, write_labels
+from devote.studies.estimates import Estimate, mean
 from devote.studies.style import Axes
 from devote.theory import quorum
 

@@ -17,9 +17,9 @@ import numpy as np
 from devote import theory
 from devote.problems import get_problem
 from devote.simulator import Result, Scenario
-from devote.simulator.estimates import Estimate, mean, ratio
 from devote.studies import style
 from devote.studies.claim import Case, Range, Row, judged
+from devote.studies.estimates import Estimate, mean, ratio
 from devote.studies.study import Floats, Plan, Settings, Study, Table
 from devote.studies.style import Axes, Figure
 from devote.studies.variants import DELTA, QUORUM, SER3_UNION, SER4

@@ -9,9 +9,9 @@ from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Isolated, Jury
 from devote.simulator import Scenario
-from devote.simulator.estimates import Estimate, exact, proportion
 from devote.studies import style
 from devote.studies.claim import Case, Range, Row, judged
+from devote.studies.estimates import Estimate, exact, proportion
 from devote.studies.study import Plan, Settings, Study, Table
 from devote.studies.style import Figure
 from devote.studies.variants import DELTA, ETA, QUORUM

@@ -5,7 +5,7 @@ import pytest
 import scipy
 from tests.power import most_failures
 
-from devote.simulator.estimates import (
+from devote.studies.estimates import (
     deviation_ratio,
     exact,
     exponent,
