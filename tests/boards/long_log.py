@@ -66,7 +66,7 @@ async def read(url: str, path: Path, cut_after: float | None) -> tuple[int, bool
                 done = await sync_once(core, board)
         except TimeoutError:
             done = False
-        number, complete = core.bookmark.number, core.status().complete
+        number, complete = core.record.bookmark.number, core.status().complete
         core.close()
     return number, done and complete
 

@@ -160,7 +160,7 @@ def test_a_device_reads_the_tally_and_pages_and_nothing_else(tmp_path):
                 assert await sync_once(core, board)
                 pages = [f"/log/BOARD/{number}" for number in (1, 2, 3)]
                 assert wire.paths() == ["/tally", *pages]
-                assert core.bookmark.number == 2 * PAGE + 20
+                assert core.record.bookmark.number == 2 * PAGE + 20
                 assert core.status().complete
                 assert await sync_once(core, board, verify_history=False)
                 assert wire.answers == [("GET", "/tally", 304)]
@@ -183,7 +183,7 @@ def test_reading_goes_on_where_it_broke_off(tmp_path):
                     board = HttpBoard("http://devote/experiments/banner", client)
                     wire.cut_after = cut
                     assert await sync_once(core, board) is (cut is None)
-                    assert core.bookmark.number == reached
+                    assert core.record.bookmark.number == reached
                     assert core.status().complete is (cut is None)
                     core.close()
                 pages = [path for path in wire.paths() if "/log/" in path]
@@ -242,7 +242,7 @@ def test_a_cache_that_is_behind_is_not_taken_for_a_board_from_a_backup(tmp_path)
                 core = newcomer(tmp_path / "device.db")
                 board = HttpBoard("http://devote/experiments/banner", client)
                 assert await sync_once(core, board)
-                assert core.bookmark.number == 9
+                assert core.record.bookmark.number == 9
 
             def behind(request):
                 asked.append(request.url.path)
@@ -257,11 +257,11 @@ def test_a_cache_that_is_behind_is_not_taken_for_a_board_from_a_backup(tmp_path)
             async with httpx.AsyncClient(transport=httpx.MockTransport(behind)) as client:
                 board = HttpBoard("http://devote/experiments/banner", client)
                 assert await sync_once(core, board)
-                assert core.bookmark.number == 9
+                assert core.record.bookmark.number == 9
                 assert f"{URL}/messages" in asked
                 fresh = json.dumps({"number": 3, "messages": [], "end": True})
                 await sync_once(core, board)
-                assert core.bookmark.number == 8  # it has lost the last one indeed
+                assert core.record.bookmark.number == 8  # it has lost the last one indeed
             core.close()
 
     asyncio.run(main())
@@ -309,22 +309,14 @@ def test_a_redirect_that_is_not_to_be_followed_is_not(start, location, status, e
     assert len(asked) == (HOPS + 1 if error is BoardUnavailable else 1)
 
 
-def test_a_store_of_any_size_is_served_in_pages_without_holding_it(tmp_path):
-    """What is kept of a log is its last page and the few pages asked for last."""
-
-    async def main():
-        with open_store(tmp_path / "board.db") as store:
-            store.create(here(SPEC))
-            fill(store, 20 * PAGE + 1)
-            app = create_app(store, Settings())
-            board = app.state.service.board("banner")
-            for number in range(1, 22):
-                page = await board.page(number)
-                assert page.is_final is (number <= 20)
-            assert await board.page(22) == 21
-            assert len(board._pages) == 16
-
-    asyncio.run(main())
+def test_a_store_of_any_size_is_served_in_pages(tmp_path):
+    with open_store(tmp_path / "board.db") as store:
+        store.create(here(SPEC))
+        fill(store, 20 * PAGE + 1)
+        board = create_app(store, Settings()).state.service.board("banner")
+        for number in range(1, 22):
+            assert board.read_page(number).is_final is (number <= 20)
+        assert board.read_page(22) == 21
 
 
 @pytest.mark.parametrize("portal", [200, 503, 302])
@@ -470,5 +462,5 @@ def test_half_a_character_is_no_answer_and_does_not_wedge_a_device(tmp_path, spe
         assert await sync_once(core, board)
 
     answering(handler, work)
-    assert core.bookmark.number == 1
+    assert core.record.bookmark.number == 1
     core.close()

@@ -153,10 +153,10 @@ def test_a_forged_message_is_ignored_shown_and_read_past(core):
 
 def test_a_gap_is_not_read_past(core):
     assert not core.receive(posted(vote(2, 1), first=2), end=2)
-    assert core.bookmark.number == 0
+    assert core.record.bookmark.number == 0
     assert not core.status().complete
     assert core.receive(posted(vote(1, 1), vote(2, 1)), end=2)
-    assert core.bookmark.number == 2
+    assert core.record.bookmark.number == 2
     assert core.best() is None
     assert core.status().shared == (0, 2)
 

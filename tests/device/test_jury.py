@@ -113,7 +113,7 @@ def test_messages_that_come_out_of_order_are_counted_in_the_order_of_the_board(c
     for part in (log[6:], log[3:0:-1], log[3::-1]):
         claiming.receive(part, 8)
     assert list(claiming.record.player.tally.picks) == [other.voter for other in OTHERS[:4]]
-    assert claiming.bookmark.number == 4
+    assert claiming.record.bookmark.number == 4
     if restart:
         claiming.close()
         claiming = Core(Store.open(claiming.store.path))

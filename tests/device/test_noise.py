@@ -14,7 +14,7 @@ import pytest
 from tests.boards.local import here
 from tests.device.worlds import ME, URL, HandClock, PretendServer, joined, set_up
 
-from devote.device import AsyncDevice, Device
+from devote.device import AsyncDevice, Device, steps
 from devote.device.core import Core
 from devote.device.store import Store
 from devote.device.sync import run_forever
@@ -220,7 +220,7 @@ def test_the_loop_looks_at_the_same_moments_click_or_no_click():
         if clicked:
             hand.pass_(10.0)
             core.reward(1.0, choice)
-        while (wait := core.next_in) is not None:
+        while (wait := steps.next_in(core.record, core.now())) is not None:
             hand.pass_(wait)
             core.close_question()
             found.append(round(hand.monotonic, 6))

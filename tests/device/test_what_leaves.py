@@ -202,7 +202,7 @@ async def played_alone(
 async def quiet(recording: Recording, device: AsyncDevice) -> None:
     """Until the device has nothing to send and the wire has been silent for a while."""
     silent, before = 0, -1
-    while silent < 10 or device.core.waiting or not device.core.bookmark.complete:
+    while silent < 10 or device.core.waiting or not device.core.record.bookmark.complete:
         now = len(recording.sent)
         silent = silent + 1 if now == before else 0
         before = now

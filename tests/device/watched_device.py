@@ -15,6 +15,7 @@ from tests.device.worlds import HandClock, joined
 from devote.audit.watched import LOSS
 from devote.boards.board import BoardUnavailable
 from devote.boards.identity import Identity
+from devote.device import steps
 from devote.device.core import Core
 from devote.device.errors import RewardRefused
 from devote.device.steps import Expiry
@@ -108,7 +109,7 @@ class RealDevice:
             self.core.reward(1.0, self.shown)
 
     def due(self):
-        wait = self.core.next_in
+        wait = steps.next_in(self.core.record, self.core.now())
         moments = [self.round_at, None if wait is None else self.time.monotonic + wait]
         return min((moment for moment in moments if moment is not None), default=None)
 

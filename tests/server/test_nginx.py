@@ -49,7 +49,7 @@ def test_devices_read_through_a_cache_that_asks_the_server_about_once_a_second(t
             board = HttpBoard(f"{cache}{URL}", client)
             assert await sync_once(core, board)
             assert await sync_once(core, board, verify_history=False)
-            assert core.bookmark.number == PAGE + 3
+            assert core.record.bookmark.number == PAGE + 3
             core.close()
         seconds = time.monotonic() - begin
         seen = await counts(client, origin)

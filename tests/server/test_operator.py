@@ -22,7 +22,7 @@ from devote.server import Settings, create_app
 from devote.server.settings import (
     Grant,
     ServerError,
-    Tokens,
+    grant_of,
     load_settings,
     read_tokens,
     remove_token,
@@ -115,25 +115,24 @@ def test_a_line_that_is_no_token_grants_nothing(line):
 def test_tokens_are_those_of_the_file_at_the_time_of_a_call(tmp_path, content):
     path = tmp_path / "token"
     settings = load_settings(path)
-    tokens = Tokens(settings)
-    assert tokens.grant_of(settings.token) == Grant("operator")
+    assert grant_of(settings, settings.token) == Grant("operator")
     new = write_token(path)
-    assert tokens.grant_of(new)
-    assert not tokens.grant_of(settings.token)
+    assert grant_of(settings, new)
+    assert not grant_of(settings, settings.token)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [item.name for item in tmp_path.iterdir()] == ["token"]
     path.unlink()
     if content is not None:
         path.write_bytes(content)
     for given in ("", "short", "\ufffd" * 20, new, settings.token):
-        assert not tokens.grant_of(given)
+        assert not grant_of(settings, given)
 
 
 def test_without_a_file_the_token_is_the_settings_own_and_is_not_shown():
     settings = Settings(token="a-token-of-some-length")
-    assert Tokens(settings).grant_of("a-token-of-some-length")
-    assert not Tokens(settings).grant_of("a-token-of-some-lengti")
-    assert not Tokens(settings).grant_of("ä-token")
+    assert grant_of(settings, "a-token-of-some-length")
+    assert not grant_of(settings, "a-token-of-some-lengti")
+    assert not grant_of(settings, "ä-token")
     assert "a-token" not in repr(settings)
     assert Settings().token != Settings().token
 

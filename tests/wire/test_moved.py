@@ -165,7 +165,7 @@ def test_a_device_neither_sends_to_nor_reads_from_another_board_of_the_same_name
         assert all(other.post(envelope).number for envelope in recorded)
         assert not drive(sync_once(core, other))
         assert core.status().degraded == (trouble,)
-        assert core.bookmark.number == 0
+        assert core.record.bookmark.number == 0
     assert drive(sync_once(core, MemoryBoard(spec)))
     assert core.status().degraded == ()
     core.close()

@@ -22,7 +22,7 @@ from devote.boards.database import StoreError
 from devote.boards.identity import verify
 from devote.device import steps
 from devote.device.errors import RewardRefused
-from devote.device.steps import Bookmark, Choice, Clock, Expiry, Record
+from devote.device.steps import Choice, Clock, Expiry, Record
 from devote.device.store import Store
 from devote.protocol import Message, ProtocolError, Status
 
@@ -38,14 +38,9 @@ REFUSED = (
 )
 FORGED = "The board holds messages that are not valid.\nThey are ignored; tell its operator."
 
-FIRST_BAR, LONGEST_BAR = 15.0, 3_600.0
-"""Seconds until a board that takes nothing is asked again, the first time and at most."""
-
-EVERY = 15.0
-"""Seconds between two rounds where no server sets a pace."""
-
-LONGEST = 86_400.0
-"""A server can ask for at most so many: a broken one must not silence devices for good."""
+FIRST_BAR, LONGEST_BAR = 15.0, 3_600.0  # seconds until a board that takes nothing is asked again
+EVERY = 15.0  # seconds between two rounds where no server sets a pace
+LONGEST = 86_400.0  # a server can ask for at most so many: a broken one must not silence devices
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +48,13 @@ class DeviceStatus:
     """A device at one moment.
 
     Until the first join has worked (``joined``) nothing is known of the experiment but its name.
-    ``state``, ``shared`` and ``answer`` follow from the messages read so far. Until the first
-    full read of the board (``complete``) the state is open and all arms are shared. ``answer``
-    has the likeliest arm first. ``remaining`` are the arms this device has not eliminated.
-    ``sent`` and ``waiting`` are all that has left the device or will, besides its request to be
-    enrolled. A message that a restored board has lost is among both: it has left, and waits to be
-    offered again. Where answers are held back, ``reply_in`` is how many seconds it is until the
-    next one leaves; it is not among those that wait until then, so that nothing here tells whether
-    there was a reward. Ages are in seconds and times in seconds since 1970.
+    Until the first full read of the board (``complete``) the state is open and all arms are shared.
+    ``answer`` has the likeliest arm first. ``remaining`` are the arms this device has not
+    eliminated. ``sent`` and ``waiting`` are all that has left the device or will, besides its
+    request to be enrolled; a message that a restored board has lost is among both. An answer that
+    is held back is not among those that wait: nothing here tells whether there was a reward;
+    ``reply_in`` is how many seconds it is until the next one leaves, made or not. Ages are in
+    seconds and times in seconds since 1970.
 
     Paper: ``remaining`` and ``shared`` are K^n(l^n) and K(l).
     """
@@ -104,11 +98,10 @@ class DeviceStatus:
 class Health:
     """How the device and its board get on, and what stands in the way: None if nothing.
 
-    ``store`` is about the last step, ``sync`` about the last round with the board, ``forged``
-    about all that was read, ``rejected`` about a board that takes nothing from this device.
-
-    The server asks for a pace of ``every`` seconds, for ``streams`` or none, and, when something
-    has failed, for so many seconds of ``quiet``.
+    ``store`` is about the last step, ``sync`` about the last round, ``forged`` about all that was
+    read, ``rejected`` about a board that takes nothing from this device, before ``post_at``. The
+    server asks for a pace of ``every`` seconds, for ``streams`` or none, and, when something has
+    failed, for so many seconds of ``quiet``.
     """
 
     now: Callable[[], float]
@@ -282,20 +275,10 @@ class Core:
     # What a round with the board calls.
 
     @property
-    def bookmark(self) -> Bookmark:
-        """How far the board has been read."""
-        return self.record.bookmark
-
-    @property
     def waiting(self) -> tuple[Envelope, ...]:
         """What is to be posted now, oldest first."""
         with self.lock:
             return steps.to_post(self.record, self.now())
-
-    @property
-    def next_in(self) -> float | None:
-        """Seconds until a question closes or an answer leaves."""
-        return steps.next_in(self.record, self.now())
 
     def close_question(self) -> None:
         """Answer with a reward of 0 if the time for the pending question is over."""
@@ -308,7 +291,7 @@ class Core:
         """
         with self.lock:
             self.change(steps.read, posted, end, self.check)
-            return end is not None and self.bookmark.number >= end
+            return end is not None and self.record.bookmark.number >= end
 
     def recall(self, held: Iterable[Envelope]) -> None:
         """Take in what the board holds of this device."""

@@ -1,22 +1,21 @@
 """What a device knows, as one record, and the steps that change it. No I/O, no clock, no chance.
 
-Theory of operation. A device is a ``Record`` and the events that happen to it: an arm is asked for,
-a reward comes, messages or a tally are read, a posted message has an outcome. Each step takes the
-record and an event, with the time and the random numbers that it needs, changes the record, and
-returns a ``Change``: what else to store with it, in one transaction. A step that changes nothing
-returns None; one that refuses raises before it has changed anything. Whoever drives the steps
-(``core``) saves the record before anything leaves the device or is returned to the app, and loads
-it again if that fails. ``to_post`` and ``next_in`` say what to send now and when to look again.
+Theory of operation. A step takes the ``Record`` and an event (an arm is asked for, a reward comes,
+messages or a tally are read, a posted message has an outcome), with the time and the random numbers
+that it needs, changes the record, and returns a ``Change``: what else to store with it, in one
+transaction. A step that changes nothing returns None; one that refuses raises before it has changed
+anything. ``core`` saves the record before anything leaves the device or is returned to the app, and
+loads it again if that fails. ``to_post`` and ``next_in`` say what to send now and when to look
+again.
 
     choose -> (wake) -> reward or end_play -> settle
 
-*Time.* All moments are on one clock: seconds since 1970 as they were when the process started, plus
-what a clock that never jumps has counted since. So a wall clock that is set changes nothing while
-the process runs, and what is stored still means something after a restart (``resume``).
+*Time.* All moments are on one clock: seconds since 1970 when the process started, plus what a clock
+that never jumps has counted since. So a wall clock that is set changes nothing while the process
+runs, and what is stored still means something after a restart (``resume``).
 
-*Plays.* A reward belongs to one play. A play that has expired is over, but its reward may still
-come, and must not be counted for the play that was chosen next. So a reward names its play, and the
-last plays are remembered with what became of them.
+*Plays.* A reward names its play, and the last plays are remembered with what became of them: the
+reward of a play that has expired must not be counted for the play that was chosen next.
 
 *Deciding.* A device never decides on half of the messages. Until the board has been read to its end
 once, what was read is counted apart from the player: it plays all arms on its own, may send what it
@@ -26,12 +25,11 @@ scheme ``reads_tally`` the player reads that instead, and has to believe it.
 
 *Answers.* Where a scheme has ``reply_after``, a play may be a question. It closes so many seconds
 after the choice: a reward that has not come by then is 0. Its answer leaves a little later, at a
-moment drawn together with the choice, whatever the arm pays. All work that depends on whether a
-reward came is done before that moment, so that it delays nothing then, and a second question comes
-no sooner or later because the first has had its reward. After a restart no wait is longer than the
-longest there is, so a wall clock that was set back in between neither sends early nor holds an
-answer for ever. An answer whose moment passed while the device was off leaves within a second of
-the start, whether it was made before or not.
+moment drawn together with the choice. All work that depends on whether a reward came is done before
+that moment, so that it delays nothing then, and a second question comes no sooner or later because
+the first has had its reward. After a restart no wait is longer than the longest there is, whatever
+was done to the wall clock. An answer whose moment passed while the device was off leaves within a
+second of the start, whether it was made before or not.
 """
 
 import os
@@ -149,11 +147,9 @@ class Choice(int):
 class Bookmark:
     """How far the board has been read: all up to ``number``; ``complete`` once to its end.
 
-    The board is not trusted. Messages are numbered 1, 2, 3, ..., and a bookmark moves on only over
-    numbers that have all been read, so one that was left out is asked for again, with all that
-    come after it. ``anchor`` is the last signatures up to there: reading on from before them shows
-    whether the board is still the one that was read, or was restored from a backup and has gone on
-    otherwise.
+    Messages are numbered 1, 2, 3, ..., and a bookmark moves on only over numbers that have all been
+    read. ``anchor`` is the last signatures up to there: reading them again shows whether the board
+    is still the one that was read, or was restored from a backup and has gone on otherwise.
     """
 
     number: int = 0
@@ -171,12 +167,6 @@ class Bookmark:
         """The bookmark after reading these, and the messages it has moved over, in their order.
 
         ``end`` is given if the board was read up to that number.
-
-        >>> from devote.schemes import Vote
-        >>> third = Posted(3, Envelope(Vote("demo", 0, 1, "a"), "c3"))
-        >>> bookmark, passed = Bookmark(number=1, anchor=("a1",)).moved([third], end=3)
-        >>> bookmark.number, bookmark.complete, passed
-        (1, False, [])
         """
         found = {p.number: p for p in posted}
         number, passed = self.number, []

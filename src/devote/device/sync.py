@@ -5,14 +5,12 @@ accepts it. Its key is stored before it is used, so a device that dies in betwee
 the same key. Once enrolled it needs nobody: it opens its store and plays.
 
 *A round* posts what waits, reads the tally, which shows how the group stands and that the board is
-there and ours, and reads the log where that is needed. An unknown outcome means "again", which
-idempotent messages make safe. The log is read from just before the last message read, which proves
-that it is the one that was read before and that nothing was skipped; page after page, each stored
-before the next is asked for, so that reading goes on where it broke off. A board that takes
-nothing, because the experiment is closed or the device revoked, is read all the same. A device of a
-scheme that ``reads_tally`` never reads the log. A device that blurs what it sends first asks what
-the board holds of it, once after each start: its store may be an older copy, and what it has sent
-once it must not send again with fresh noise.
+ours, and reads the log where that is needed. An unknown outcome means "again", which idempotent
+messages make safe. The log is read from just before the last message read, which proves that it is
+the one that was read before; page after page, each stored before the next is asked for. A board
+that takes nothing, because the experiment is closed or the device revoked, is read all the same. A
+device that blurs what it sends first asks what the board holds of it, once after each start: its
+store may be an older copy, and what it has sent once it must not send again with fresh noise.
 
 *The loop* makes round after round. Between them a stream brings messages as they come, where the
 server has room for it; they hang silently in real networks, and the next round notices. The server
@@ -231,12 +229,12 @@ async def _read_between(
 async def _read_on(core: Core, board: Board) -> bool:
     """Read the log from the bookmark to its end; whether nothing was left out of it."""
     while True:
-        before = core.bookmark.number
+        before = core.record.bookmark.number
         snapshot = await board.snapshot(before)
         if not snapshot.more:
             return core.receive(snapshot.posted, snapshot.number)
         core.receive(snapshot.posted)
-        if core.bookmark.number == before:
+        if core.record.bookmark.number == before:
             return False
 
 
@@ -358,7 +356,7 @@ async def _rest(
             _note(core, error)
         if any(envelope not in tried for envelope in core.waiting):
             return
-        moment = core.next_in
+        moment = steps.next_in(core.record, core.now())
         wait = seconds if moment is None else min(seconds, moment)
         await pause(wait, wake)
         seconds -= wait
@@ -371,7 +369,7 @@ async def _listen(
 
     All streams of a server that was stopped break at once: each device waits by chance.
     """
-    events = board.stream(core.bookmark.number)
+    events = board.stream(core.record.bookmark.number)
     try:
         async for event in events:
             if isinstance(event, EndOfBacklog):

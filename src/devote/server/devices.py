@@ -153,7 +153,7 @@ async def post_message(service: Service, request: Request) -> Response:
     given = await http.read_body(service, request, ENVELOPE, service.settings.message_body)
     envelope = Envelope(from_dict(given["message"], MAX_ARMS), given["signature"])
     if reason := refusal(envelope, store.spec(name), store.scope(name)):
-        service.metrics.count_message(name, Outcome.REFUSED)
+        service.metrics.messages.labels(name, Outcome.REFUSED).inc()
         raise Refused(403, reason, outcome="refused")
     service.voters.check(f"{name}/{envelope.message.voter}", "of this voter")
     return settled(await service.post(name, envelope))
@@ -196,7 +196,7 @@ async def read_page(service: Service, request: Request) -> Response:
     live = await service.reading(name)
     if board != service.store.scope(name).board:
         raise Refused(404, "The experiment is not on this board.\nAsk /experiments which it is on.")
-    page = await live.page(number)
+    page = await service.call(live.read_page, number)
     if isinstance(page, int):
         raise Refused(404, f"Page {number} is beyond the end.\nThe last page is {page}.")
     answer = http.send(request, page, http.FOR_GOOD if page.is_final else http.FRESH)

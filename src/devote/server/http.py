@@ -1,11 +1,8 @@
 """How requests are read and answered, whatever they ask for.
 
-Bodies are strict JSON with known fields, queries have known names, each once. Messages are read by
-the codec of ``protocol``, specifications by ``ExperimentSpec``; the rest are a few fields each,
-which the routes name with what they may be. A value that was sent is never repeated.
-
-Every answer carries the version, by which a device knows ours, and is counted and timed. An error
-says what is wrong and what to do.
+Bodies are strict JSON with known fields, queries have known names, each once. A value that was sent
+is never repeated. Every answer carries the version, by which a device knows ours, and is counted
+and timed. An error says what is wrong and what to do.
 """
 
 import re
@@ -218,9 +215,8 @@ class Front:
     """
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
-        self._app = app
+        self._app = self._for_pages = app
         self._metrics = service.metrics
-        self._for_pages: ASGIApp = app
         if service.settings.origins:
             self._for_pages = CORSMiddleware(
                 app,
@@ -249,15 +245,14 @@ class Front:
             await send(message)
             is_last = message["type"] == "http.response.body" and not message.get("more_body")
             if is_last and not is_stream:
-                self._metrics.time_request(route, time.perf_counter() - begin)
+                self._metrics.seconds.labels(route).observe(time.perf_counter() - begin)
 
+        app = self._app
         if _ODD.search(scope["path"]):
-            answer: ASGIApp = await error(Request(scope), HTTPException(404))
+            app = await error(Request(scope), HTTPException(404))
         elif _FOR_PAGES.fullmatch(f"{scope['method']} {scope['path']}"):
-            answer = self._for_pages
-        else:
-            answer = self._app
-        await answer(scope, receive, completed)
+            app = self._for_pages
+        await app(scope, receive, completed)
 
 
 def check_page(service: Service, headers: Headers) -> None:

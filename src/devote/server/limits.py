@@ -18,8 +18,7 @@ import resource
 import time
 from collections import Counter
 from collections.abc import AsyncIterable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from devote.boards.board import is_address
@@ -160,9 +159,8 @@ def room(files: int) -> tuple[int, int]:
     return max(8, files - RESERVED - at_once), at_once
 
 
-@dataclass
-class _Seen:
-    """What a connection was doing at a sweep, and since when it has been doing just that."""
+class _Seen(NamedTuple):
+    """What a connection is doing, and since when it has been doing just that."""
 
     cycle: Any
     is_busy: bool
@@ -187,7 +185,7 @@ class Connections:
         of: Callable[[Any], str] | None = None,
     ) -> None:
         self.most = most
-        self.streams = self.most // 2
+        self.streams = most // 2
         self.server: Any = None
         self._patience = patience
         self._count_dropped = count_dropped
@@ -203,7 +201,7 @@ class Connections:
         return bool(self.server.should_exit)
 
     async def sweep(self) -> None:
-        """End those who have stalled for too long, and idle ones if there are many."""
+        """End those who have stalled for too long, idle ones if there are many, and shares."""
         now = asyncio.get_running_loop().time()
         self._seen = {one: self._look(one, now) for one in self.server.server_state.connections}
         for one, seen in list(self._seen.items()):
@@ -213,30 +211,21 @@ class Connections:
         idle.sort(key=lambda one: self._seen[one].since)
         for one in idle[: max(0, len(self._seen) - self.most * 3 // 4)]:
             self._drop(one, "idle")
-        if self._of is not None:
-            self._share(self._of)
-
-    def _share(self, of: Callable[[Any], str]) -> None:
-        whose = {one: of(one) for one in self._seen}
-        held = Counter(whose.values())
-        for one, who in whose.items():
+        held: Counter[Any] = Counter()
+        for one in list(self._seen):
+            who = one if self._of is None else self._of(one)
+            held[who] += 1
             if held[who] > max(1, self.most // 2):
-                held[who] -= 1
                 self._drop(one, "share")
 
     def _look(self, one: Any, now: float) -> _Seen:
         """What a connection is doing: a peer that reads nothing while more is sent stalls too."""
-        cycle = one.cycle
-        is_busy = cycle is not None and not cycle.response_complete
-        unread = one.transport.get_write_buffer_size()
-        before = self._seen.get(one)
-        is_same = (
-            before is not None
-            and before.cycle is cycle
-            and before.is_busy == is_busy
-            and (unread == 0 if before.unread == 0 else unread >= before.unread)
-        )
-        return _Seen(cycle, is_busy, unread, before.since if before and is_same else now)
+        cycle, unread = one.cycle, one.transport.get_write_buffer_size()
+        seen = _Seen(cycle, cycle is not None and not cycle.response_complete, unread, now)
+        before = self._seen.get(one, seen)
+        is_same = before.cycle is cycle and before.is_busy == seen.is_busy
+        stalls = unread >= before.unread if before.unread else unread == 0
+        return seen._replace(since=before.since) if is_same and stalls else seen
 
     def _drop(self, one: Any, why: str) -> None:
         self._count_dropped(why)

@@ -36,9 +36,9 @@ class Metrics:
         ProcessCollector(registry=self._registry)
         add = self._add
         self._requests = add(Counter, "requests", "Requests answered.", "method", "route", "status")
-        self._seconds = add(Histogram, "request_seconds", SECONDS, "route", buckets=BUCKETS)
-        self._dropped = add(Counter, "connections_dropped", DROPPED, "why")
-        self._messages = add(Counter, "messages", "Messages posted.", "experiment", "outcome")
+        self.seconds = add(Histogram, "request_seconds", SECONDS, "route", buckets=BUCKETS)
+        self.dropped = add(Counter, "connections_dropped", DROPPED, "why")
+        self.messages = add(Counter, "messages", "Messages posted.", "experiment", "outcome")
         self._open = add(Gauge, "connections", "Open connections.")
         self._streams = add(Gauge, "streams", "Open event streams.")
         self._experiments = add(Gauge, "experiments", "Experiments.")
@@ -54,18 +54,6 @@ class Metrics:
         """A request was answered; methods that do not exist share one label."""
         known = method if method in HTTPMethod.__members__ else "other"
         self._requests.labels(known, route, str(status)).inc()
-
-    def time_request(self, route: str, seconds: float) -> None:
-        """How long a request took."""
-        self._seconds.labels(route).observe(seconds)
-
-    def count_dropped(self, why: str) -> None:
-        """A connection was ended."""
-        self._dropped.labels(why).inc()
-
-    def count_message(self, experiment: str, outcome: str) -> None:
-        """A message was posted."""
-        self._messages.labels(experiment, outcome).inc()
 
     def render(
         self, experiments: Iterable[dict[str, Any]], *, streams: int, connections: int

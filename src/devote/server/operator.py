@@ -21,7 +21,7 @@ from devote.server.http import NO_ROUTE, OBJECT, Field, name_of, optional, read_
 from devote.server.limits import Refused
 from devote.server.metrics import CONTENT_TYPE
 from devote.server.service import Service
-from devote.server.settings import Settings
+from devote.server.settings import Settings, grant_of
 
 _MOMENT = optional(whole_field(0, 2**33 - 1))
 _TEXTS = Field(
@@ -53,7 +53,7 @@ def allow(service: Service, request: Request, *scopes: str) -> str:
     """The scope of a call's token, if it is one of these or the operator's; else it is refused."""
     check_admin_port(service, request)
     kind, _, token = request.headers.get("authorization", "").partition(" ")
-    grant = service.tokens.grant_of(token.strip()) if kind.lower() == "bearer" else None
+    grant = grant_of(service.settings, token.strip()) if kind.lower() == "bearer" else None
     if grant is not None and grant.allows(scopes, request.path_params.get("name", "")):
         return grant.scope
     if not service.refused_tokens.wait("all"):

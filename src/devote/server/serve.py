@@ -122,8 +122,9 @@ def make_server(app: Starlette, **listening: Unpack[Listening]) -> uvicorn.Serve
     check_tls(certificate, key)
     service: Service = app.state.service
     most, at_once = room(raise_file_limit())
+    dropped = service.metrics.dropped
     guard = Connections(
-        most, service.settings.patience, count_dropped=service.metrics.count_dropped
+        most, service.settings.patience, count_dropped=lambda why: dropped.labels(why).inc()
     )
     config = uvicorn.Config(
         app,

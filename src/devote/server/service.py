@@ -1,8 +1,8 @@
 """One server's parts, and what it keeps in memory of each board.
 
-The store is asked once per change or ``poll``, however many read or listen. In memory are the
-latest messages, the pages that were asked for last, and what the tally comes to; a stream holds no
-queue but only its place in the log. What the messages come to is the store's to say.
+The store is asked once per change or ``poll``, however many read the tally or listen. In memory are
+the tally and the latest messages; a stream holds no queue but only its place in the log. Pages of
+the log are read from the store each time: caches in front of the server keep them.
 """
 
 import asyncio
@@ -38,22 +38,13 @@ from devote.boards.store import History, Row, SqliteStore
 from devote.server.limits import Bodies, Connections, RateLimit, Refused
 from devote.server.log import EventLog
 from devote.server.metrics import Metrics
-from devote.server.settings import Settings, Tokens
+from devote.server.settings import Settings
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 LEAST_READ = 10_000
 """Bytes that every answer counts for at least: to make it costs about as much."""
-
-KEPT = 16
-"""Pages kept in memory, those asked for last; a page takes up to half a megabyte."""
-
-LEAST_PACKED = 1_024
-"""What is shorter is not worth compressing."""
-
-FOREVER = 1e9
-"""Seconds for which a page is kept that nothing has changed."""
 
 
 class Shared(Generic[T]):
@@ -130,10 +121,7 @@ class WriteBatcher:
 
 
 class Document(NamedTuple):
-    """A body as it is sent with its name, and the same compressed if that is worth it.
-
-    ``is_final`` says that it will never change.
-    """
+    """A body as it is sent, its name, and perhaps the same compressed; final: it never changes."""
 
     body: bytes
     tag: str
@@ -177,7 +165,6 @@ class LiveBoard:
         self._service = service
         self._store = service.store
         self._name = name
-        self._pages: dict[int, Shared[Document]] = {}
         self._recent: list[Row] = []
         self._log = 0
         self._changed, self._posted = asyncio.Event(), asyncio.Event()
@@ -204,30 +191,19 @@ class LiveBoard:
             streams=experiment.enrolled <= settings.streams and not is_settled,
         )
 
-    async def page(self, number: int) -> Document | int:
+    def read_page(self, number: int) -> Document | int:
         """A page of the log, or the number of the last if it is beyond that."""
-        last = page_of(await self.end.get() + 1)
-        if number > last:
-            return last
-        make = partial(self._service.call, self._make_page, number)
-        page = self._pages.pop(number, None) or Shared(make, age=FOREVER)
-        self._pages[number] = page
-        if len(self._pages) > KEPT:
-            del self._pages[next(iter(self._pages))]
-        return await page.get()
-
-    def _make_page(self, number: int) -> Document:
         scope = self._store.scope(self._name)
-        _, rows = self._store.rows(self._name, (number - 1) * PAGE, PAGE)
+        end, rows = self._store.rows(self._name, (number - 1) * PAGE, PAGE)
+        if number > page_of(end + 1):
+            return page_of(end + 1)
         is_full, listed = len(rows) == PAGE, ",".join(map(as_item, rows))
         body = (
             f'{{"board":"{scope.board}","fingerprint":"{scope.fingerprint}","page":{number},'
             f'"full":{json.dumps(is_full)},"messages":[{listed}]}}'
         ).encode()
         # The same bytes on every server and at any time: no moment is written into it.
-        packed = (
-            gzip.compress(body, compresslevel=4, mtime=0) if len(body) >= LEAST_PACKED else None
-        )
+        packed = gzip.compress(body, compresslevel=4, mtime=0)
         return Document(body, page_tag(row[2] for row in rows), packed, is_full)
 
     async def _read_on(self) -> int:
@@ -235,11 +211,9 @@ class LiveBoard:
         rows = await self._service.call(self._news)
         if rows is None:
             self.close()
-            self._pages.clear()
             self._recent = []
             rows = await self._service.call(self._news) or []
         if rows:
-            self._pages.pop(page_of(self._number + 1), None)
             self._recent = [*self._recent, *rows][-PAGE:]
             self._wake()
         return self._number
@@ -354,7 +328,6 @@ class Service:
         self.store = store
         self.settings = settings
         self.log = EventLog()
-        self.tokens = Tokens(settings)
         self.metrics = Metrics()
         self.bodies = Bodies(settings.patience, settings.bodies)
         self.voters = RateLimit(rate=settings.voter_rate, burst=settings.voter_burst)
@@ -379,7 +352,7 @@ class Service:
         self.writes.check(name, "for this experiment")
         most = self.settings.messages
         receipt = await self._write(self.store.post_all, name, (name, envelope), most)
-        self.metrics.count_message(name, receipt.outcome)
+        self.metrics.messages.labels(name, receipt.outcome).inc()
         if receipt.outcome is Outcome.ACCEPTED and name in self._boards:
             self._boards[name].changed()
         return receipt

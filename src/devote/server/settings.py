@@ -23,7 +23,7 @@ class Settings:
     """Limits and intervals of a server; the defaults suit one small machine.
 
     ``token`` is what the operator's calls must bear; without one a fresh one is made. If there is
-    a ``token_file``, the tokens are what that file holds at the time of a call (``Tokens``).
+    a ``token_file``, the tokens are what that file holds at the time of a call (``grant_of``).
     ``public_url`` is where devices and people reach this server, in links; ``origins`` are the
     sites whose pages may take part.
     ``body`` and ``message_body`` bound a request in bytes, for a specification and for anything
@@ -168,30 +168,24 @@ def read_tokens(text: str) -> dict[str, Grant]:
     return found
 
 
-class Tokens:
-    """What callers may do, by the tokens in the settings' file, or by the settings' own.
+def grant_of(settings: Settings, given: str) -> Grant | None:
+    """What the bearer of a token may do; it takes as long for a near miss as for any other.
 
-    The file is read at each call: so a token is added, replaced or taken away without a restart,
-    by whoever may write the file, and by no call: a stolen token cannot lock the operator out.
-    While the file is missing or cannot be read, no call is let through.
+    The file of tokens is read at each call: so a token is added, replaced or taken away without a
+    restart, by whoever may write the file, and by no call: a stolen token cannot lock the operator
+    out. While the file is missing or cannot be read, no call is let through.
     """
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-
-    def grant_of(self, given: str) -> Grant | None:
-        """What the bearer of a token may do; it takes as long for a near miss as for any other."""
-        tokens = {self._settings.token: Grant("operator")}
-        if self._settings.token_file is not None:
-            try:
-                tokens = read_tokens(self._settings.token_file.read_text())
-            except (OSError, UnicodeDecodeError):
-                return None
-        grant = None
-        for token, each in tokens.items():
-            if hmac.compare_digest(given.encode(), token.encode()):
-                grant = each
-        return grant
+    tokens = {settings.token: Grant("operator")}
+    if settings.token_file is not None:
+        try:
+            tokens = read_tokens(settings.token_file.read_text())
+        except (OSError, UnicodeDecodeError):
+            return None
+    grant = None
+    for token, each in tokens.items():
+        if hmac.compare_digest(given.encode(), token.encode()):
+            grant = each
+    return grant
 
 
 def write_token(path: Path, grant: Grant | None = None, *, keep: bool = False) -> str:
