@@ -14,7 +14,8 @@ from devote.boards.store import SqliteStore, add_voters
 from devote.boards.verification import Verification
 from devote.protocol import ExperimentSpec, Message, to_json
 from devote.protocol.messages import Scope
-from devote.schemes import Answer, Claim, Pick, Reset, Survey, Vote
+from devote.schemes import Answer, Claim, Pick, Reset, SegmentedAnswer, Survey, Vote
+from devote.schemes.survey.signed_subsets import pack
 
 NAME = "banner"
 
@@ -92,6 +93,15 @@ def _liars() -> tuple[ExperimentSpec, list[Envelope]]:
     return spec, _sign(spec, *sent)
 
 
+def _segments() -> tuple[ExperimentSpec, list[Envelope]]:
+    spec = survey_spec(scheme=Survey(1.0, segments=("phone", "desktop")))
+    draw, sent = random.Random(7), []
+    for number in range(1, 21):
+        subset = pack([draw.choice((-1, 1)), 0])
+        sent.append((number, SegmentedAnswer, draw.randrange(4), *subset, 1, number - 1))
+    return spec, _sign(spec, *sent)
+
+
 def _outside() -> tuple[ExperimentSpec, list[Envelope]]:
     spec = ExperimentSpec(arms=3, name=NAME, scheme="first_to_finish")
     return spec, _sign(spec, *((voter, Finished, voter % 3) for voter in range(1, 6)))
@@ -103,6 +113,7 @@ HONEST = {
     "jury": _jury,
     "survey": _survey,
     "liars": _liars,
+    "segments": _segments,
     "first_to_finish": _outside,
 }
 """For each scheme specifications and logs that its board would have taken."""
