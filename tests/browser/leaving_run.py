@@ -55,7 +55,7 @@ SHOP = b"""<!doctype html><meta charset="utf-8"><title>A shop</title><link rel="
     if (banner.dataset.leads) location.href = banner.href;
   };
 </script>"""
-NEXT = b"""<!doctype html><meta charset="utf-8"><title>The offer</title><link rel="icon" href="data:,">
+NEXT = b"""<!doctype html><meta charset="utf-8"><title>Offer</title><link rel="icon" href="data:,">
 <script type="module">
   import { resume } from "/clients/js/dist/devote.js";
   [window.device] = await resume();
