@@ -74,6 +74,14 @@ def _survey() -> tuple[ExperimentSpec, list[Envelope]]:
     return survey_spec(), survey_answers(40)
 
 
+def _segments() -> tuple[ExperimentSpec, list[Envelope]]:
+    names, draw = ("phone", "tablet", "desktop"), random.Random(3)
+    spec = survey_spec(epsilon=0.3, scheme=Survey(2.0, segments=names))
+    signs = [[draw.choice((-1, 1)) if k == n % 3 else 0 for k in range(3)] for n in range(40)]
+    answers = [(n, SegmentedAnswer, n % 4, *pack(signs[n - 1]), 1, 0) for n in range(1, 41)]
+    return spec, _sign(spec, *answers)
+
+
 def _liars() -> tuple[ExperimentSpec, list[Envelope]]:
     """A survey up to its decision; its first three answers lie, for a bad arm and against the best.
 
@@ -112,6 +120,7 @@ HONEST = {
     "terms": _terms,
     "jury": _jury,
     "survey": _survey,
+    "segments": _segments,
     "liars": _liars,
     "segments": _segments,
     "first_to_finish": _outside,
