@@ -101,15 +101,6 @@ def _liars() -> tuple[ExperimentSpec, list[Envelope]]:
     return spec, _sign(spec, *sent)
 
 
-def _segments() -> tuple[ExperimentSpec, list[Envelope]]:
-    spec = survey_spec(scheme=Survey(1.0, segments=("phone", "desktop")))
-    draw, sent = random.Random(7), []
-    for number in range(1, 21):
-        subset = pack([draw.choice((-1, 1)), 0])
-        sent.append((number, SegmentedAnswer, draw.randrange(4), *subset, 1, number - 1))
-    return spec, _sign(spec, *sent)
-
-
 def _outside() -> tuple[ExperimentSpec, list[Envelope]]:
     spec = ExperimentSpec(arms=3, name=NAME, scheme="first_to_finish")
     return spec, _sign(spec, *((voter, Finished, voter % 3) for voter in range(1, 6)))
@@ -122,7 +113,6 @@ HONEST = {
     "survey": _survey,
     "segments": _segments,
     "liars": _liars,
-    "segments": _segments,
     "first_to_finish": _outside,
 }
 """For each scheme specifications and logs that its board would have taken."""
