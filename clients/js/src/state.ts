@@ -40,6 +40,8 @@ export interface Play {
   leavesAt: number;
   /** Whether it was handed out a second time, to another tab or after a reload. */
   shared: boolean;
+  /** Whether its answer is sent when its page is left: then no other page hands it out or rewards it. */
+  readonly endsWithPage: boolean;
 }
 
 export interface State {
@@ -120,7 +122,7 @@ const mayAsk = (state: State): boolean =>
   && state.play === null && state.outbox.length === 0;
 
 /** Put a question, if one may be asked. */
-export const ask = (state: State, wall: number): Play | null => {
+export const ask = (state: State, wall: number, endsWithPage = false): Play | null => {
   if (!mayAsk(state)) return null;
   const { asked, snapshot } = known(state);
   const { leader, isDecided } = standing(state);
@@ -130,10 +132,13 @@ export const ask = (state: State, wall: number): Play | null => {
   const noise = state.segment === null ? uniform() : drawNoise(subsetsOf(state.survey), state.segment);
   state.play = {
     id: crypto.randomUUID(), arm, shown: isDecided ? leader : arm, isCoin: isDecided, number: state.given + 1,
-    seen: snapshot, noise, content: null, askedAt: wall, leavesAt: wall + wait, shared: false,
+    seen: snapshot, noise, content: null, askedAt: wall, leavesAt: wall + wait, shared: false, endsWithPage,
   };
   return state.play;
 };
+
+/** Whether it was asked on an earlier page and waits to be answered, or an answer waits to leave. */
+export const hasWaiting = (state: State): boolean => state.play !== null || state.outbox.length > 0;
 
 const blurred = ({ privacy, answers }: Survey, x: number, noise: number): Content => {
   const each = privacy === null || answers === 1 ? privacy : below(privacy / answers);
