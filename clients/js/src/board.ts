@@ -160,6 +160,12 @@ export class Board {
     return this.#outcome(await this.#ask("/messages", envelope));
   }
 
+  /** Post it from a page that is being left: nobody waits for what becomes of it. */
+  postLast(envelope: Envelope): void {
+    const posted = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(envelope) };
+    fetch(`${this.url}/messages`, { ...PRIVATE, ...posted, keepalive: true }).catch(() => undefined);
+  }
+
   #outcome(told: Fields): Outcome {
     if (!["accepted", "duplicate", "refused"].includes(told.outcome)) throw nonsense(this.url);
     return told.outcome;

@@ -3,15 +3,17 @@
  *
  * Every call is a step in the browser's store; none but the first join waits for the network. Tabs share
  * the store. One at a time joins or sends: it holds a Web Lock. When an answer leaves is drawn with the
- * question, and `reward` neither sends nor wakes anything.
+ * question, and `reward` neither sends nor wakes anything. With `leave: "send"` an answer leaves with its
+ * page, if that is left earlier: it is signed beforehand, because a page that is left can wait for nothing.
  */
 import { Board, checkPins, PATIENCE } from "./board.js";
 import { Core } from "./core.js";
 import { asDevoteError, DevoteError, type Code } from "./errors.js";
 import { uniform } from "./noise.js";
-import { isOpen, reward } from "./state.js";
+import type { Envelope } from "./signing.js";
+import { areWanted, hasWaiting, isOpen, reward, type Play, type State } from "./state.js";
 import { Store } from "./store.js";
-import { enrol, round } from "./sync.js";
+import { enrol, round, signed } from "./sync.js";
 
 export interface Options {
   /** The arm to show when nothing better is known in time. */
@@ -24,6 +26,11 @@ export interface Options {
   readonly privacy?: number;
   /** The fingerprint of the only specification that the page accepts. */
   readonly fingerprint?: string;
+  /**
+   * `"send"`: when the page is left, its answer is sent at once, click or no click. For a click that leads to a
+   * page without the client. When the page is left is then seen on the network.
+   */
+  readonly leave?: "send";
 }
 
 /** What to show. */
@@ -66,6 +73,21 @@ const CAP = 300_000;
 /** Take part in the survey at `url`. Returns at once, and throws nothing: `status().trouble` tells. */
 export const join = (url: string, options: Options): Device => new Device(url, options);
 
+/**
+ * Send what earlier pages of this origin have left, when it is due: for every page of a site, also those that
+ * ask nothing. Throws nothing; gives the devices that have something to send.
+ */
+export const resume = async (): Promise<Device[]> => {
+  try {
+    const store = await Store.open();
+    const waiting = (await store.all()).filter(hasWaiting);
+    store.close();
+    return waiting.map(({ url, survey: { fingerprint } }) => new Device(url, { fallback: "", fingerprint }));
+  } catch {
+    return []; // without a store nothing was left
+  }
+};
+
 export class Device {
   readonly #url: string;
   readonly #board: Board;
@@ -80,6 +102,15 @@ export class Device {
   #failures = 0;
   #retryAt = 0;
   #isClosed = false;
+  /** What is sent if the page is left now; null while a reward is being stored. */
+  #last: Envelope | null = null;
+  readonly #leave = () => {
+    const state = this.#core?.state;
+    const isLate = state?.play?.number !== this.#last?.message.number;
+    if (this.#last !== null && !isLate && areWanted(state!)) this.#board.postLast(this.#last);
+    this.#last = null;
+    this.#core?.leave();
+  };
   readonly #online = () => {
     this.#retryAt = 0;
     void this.#tick();
@@ -93,6 +124,7 @@ export class Device {
     this.#tabs = globalThis.BroadcastChannel && new BroadcastChannel(this.#name);
     if (this.#tabs) this.#tabs.onmessage = () => void this.#tick();
     globalThis.addEventListener?.("online", this.#online);
+    if (options.leave === "send") globalThis.addEventListener?.("pagehide", this.#leave);
     this.#opening = this.#open();
   }
 
@@ -122,13 +154,20 @@ export class Device {
     if (typeof x !== "number" || !(x >= 0 && x <= 1))
       throw new DevoteError("reward", "A reward is a number from 0 to 1. Pass 1 for a click.");
     if (choice.play === null || this.#core === null) return "unasked";
-    return this.#core.step((state, save) => {
+    const core = this.#core, last = this.#last;
+    const isOwn = core.isOwn(choice.play);
+    this.#last = null;
+    const fate = await core.step((state, save) => {
       const { play } = state;
       if (play === null || play.id !== choice.play || !isOpen(play)) return "closed";
+      if (play.endsWithPage && !isOwn) return "closed";
       reward(state, play, x);
       save();
       return "counted";
     });
+    const { play } = core.state!;
+    this.#last = last && fate === "counted" && play?.bit != null ? await signed(core.state!, play) : last;
+    return fate;
   }
 
   /** The arm that the survey has settled on; null before that. */
@@ -158,6 +197,7 @@ export class Device {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     globalThis.removeEventListener?.("online", this.#online);
+    globalThis.removeEventListener?.("pagehide", this.#leave);
     this.#tabs?.close();
     this.#core?.close();
   }
@@ -178,16 +218,26 @@ export class Device {
     const core = this.#core;
     if (!core?.state?.enrolled) return this.#rest();
     checkPins(this.#options, core.state.survey);
-    const asked = await core.ask(isLate);
+    const asked = await core.ask(isLate, this.#options.leave === "send");
     if (asked === null) return this.#rest();
     const { play, isNew } = asked;
     if (isNew && isLate()) {
       await core.withdraw(play); // the page shows something else by now
       return this.#rest();
     }
-    if (isNew) this.#tabs?.postMessage(null); // so that another tab sends it if this one is closed
+    if (isNew) {
+      this.#tabs?.postMessage(null); // so that another tab sends it if this one is closed
+      if (play.endsWithPage) this.#last = await this.#unrewarded(core.state, play);
+    }
     this.#schedule();
     return { name: core.state.survey.arms[play.arm]!, arm: play.arm, play: play.id };
+  }
+
+  /** The answer of a question whose reward does not come. */
+  #unrewarded(state: State, play: Play): Promise<Envelope> {
+    const closed = { ...play };
+    reward(state, closed, 0);
+    return signed(state, closed);
   }
 
   async #open(): Promise<void> {

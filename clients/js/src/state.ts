@@ -32,6 +32,8 @@ export interface Play {
   leavesAt: number;
   /** Whether it was handed out a second time, to another tab or after a reload. */
   shared: boolean;
+  /** Whether its answer is sent when its page is left: then no other page hands it out or rewards it. */
+  readonly endsWithPage: boolean;
 }
 
 export interface State {
@@ -79,7 +81,7 @@ const mayAsk = (state: State): boolean =>
   && state.play === null && state.outbox.length === 0;
 
 /** Put a question, if one may be asked. */
-export const ask = (state: State, wall: number): Play | null => {
+export const ask = (state: State, wall: number, endsWithPage = false): Play | null => {
   if (!mayAsk(state)) return null;
   const { asked, snapshot } = known(state);
   const after = replyAfter(state);
@@ -87,9 +89,13 @@ export const ask = (state: State, wall: number): Play | null => {
   state.play = {
     id: crypto.randomUUID(), arm: asked[Math.floor(uniform() * asked.length)]!, number: state.given + 1,
     seen: snapshot, noise: uniform(), bit: null, askedAt: wall, leavesAt: wall + wait, shared: false,
+    endsWithPage,
   };
   return state.play;
 };
+
+/** Whether it was asked on an earlier page and waits to be answered, or an answer waits to leave. */
+export const hasWaiting = (state: State): boolean => state.play !== null || state.outbox.length > 0;
 
 /** Make the bit, and forget what it was made of. */
 export const reward = (state: State, play: Play, x: number): void => {
