@@ -7,7 +7,7 @@ the better option follow its link; all others stay until their answer has left.
 - With ``resume()`` on the page that they reach, every answer arrives and the better option wins
   (but with probability ``delta``, .05).
 - Without it those answers are missing. The board must say so before it announces an answer: of
-  1,000 surveys like this one, folded in memory, 994 were flagged first (``--power``).
+  300 surveys like this one, folded in memory, 287 were flagged first (``--power 300``).
 
 ``python -m tests.browser.leaving_run --visitors 300 --devices 3000`` makes the long run.
 """
