@@ -201,7 +201,7 @@ class HttpLog(AbstractContextManager["HttpLog"]):
         page = self._ask(f"{self._server}/views/{self._name}", may_lack=True)
         if page is not None:
             counts = [arm["count"] for arm in page["arms"]]
-            names = (*SHOWN, "status", "answer", "open", "estimates")
+            names = (*SHOWN, "status", "answer", "open", "estimates", "segments")
             values = {name: page[name] for name in names if name in page} | {"counts": counts}
             yield Statement("page", int(page["number"]), values, partial=True)
 

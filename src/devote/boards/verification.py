@@ -289,7 +289,11 @@ class Verification:
         names, view = self.experiment.spec.arm_names, tally.view()
         values = {name: view[name] for name in SHOWN if name in view}
         if estimates := view.get("estimates"):
-            values["estimates"] = [row and [round(1000 * end) for end in row] for row in estimates]
+            values["estimates"] = _in_thousandths(estimates)
+        if segments := view.get("segments"):
+            values["segments"] = [
+                {**row, "estimates": _in_thousandths(row["estimates"])} for row in segments
+            ]
         return values | {
             "status": tally.status(players),
             "answer": [names[arm] for arm in tally.answer],
@@ -325,6 +329,10 @@ class Verification:
             if voter not in self.voters:
                 fault = f"{source} has voter {voter[:12]}... as enrolled, the list has not"
                 self._find("memory", None, fault)
+
+
+def _in_thousandths(estimates: Iterable[Any]) -> list[Any]:
+    return [row and [round(1000 * end) for end in row] for row in estimates]
 
 
 def _key(message: Message) -> bytes:
