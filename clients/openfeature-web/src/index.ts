@@ -15,7 +15,7 @@ import {
   StandardResolutionReasons, TypeMismatchError, type EvaluationContext, type JsonValue, type Provider,
   type ResolutionDetails, type TrackingEventDetails,
 } from "@openfeature/web-sdk";
-import { join, type Choice, type Code, type Device, type Options } from "devote";
+import { join, type Choice, type Code, type Device, type Options, type Visitor } from "devote";
 
 /** What a flag's events and arms mean. */
 export interface Flag {
@@ -30,6 +30,8 @@ export interface Flag {
 /** The flags of a page, and how their surveys are joined. */
 export interface Settings extends Partial<Omit<Options, "fallback">> {
   readonly flags: Readonly<Record<string, Flag>>;
+  /** The attribute of the evaluation context that is the visitor's segment. */
+  readonly segment?: string;
 }
 
 interface Shown {
@@ -60,12 +62,12 @@ export class DevoteProvider implements Provider {
   }
 
   /** Join the surveys, and ask each what to show, for no longer than `within`. */
-  async initialize(): Promise<void> {
-    const { flags, ...common } = this.#settings;
+  async initialize(context: EvaluationContext = {}): Promise<void> {
+    const { flags, segment: _, ...common } = this.#settings;
     await Promise.all(Object.entries(flags).map(async ([flag, { join: own }]) => {
       const url = `${this.#server}/experiments/${encodeURIComponent(flag)}`;
       const device = join(url, { ...common, ...own, fallback: NOTHING });
-      this.#shown.set(flag, { device, choice: await device.choose() });
+      this.#shown.set(flag, { device, choice: await device.choose(this.#visitor(context)) });
     }));
     const troubles = [...this.#shown.values()].map(({ device }) => device.status()).filter(({ joined }) => !joined);
     const [first] = troubles;
@@ -73,6 +75,12 @@ export class DevoteProvider implements Provider {
       troubles.length === this.#shown.size && troubles.every(({ trouble }) => trouble !== null && codes.includes(trouble.code));
     if (first?.trouble && are(FATAL)) throw new ProviderFatalError(first.trouble.message);
     if (first?.trouble && are(AWAY)) throw new GeneralError(first.trouble.message);
+  }
+
+  /** Another segment shows another arm, where it is known; the questions stay. */
+  async onContextChange(_: EvaluationContext, context: EvaluationContext): Promise<void> {
+    await Promise.all([...this.#shown].map(async ([flag, { device }]) =>
+      this.#shown.set(flag, { device, choice: await device.choose(this.#visitor(context)) })));
   }
 
   /** Stop; what waits is kept, and sent on the next visit. */
@@ -113,6 +121,11 @@ export class DevoteProvider implements Provider {
 
   resolveObjectEvaluation<T extends JsonValue>(flag: string, standard: T): ResolutionDetails<T> {
     return this.#resolve(flag, standard, (value) => typeof value === "object" && value !== null);
+  }
+
+  #visitor(context: EvaluationContext): Visitor {
+    const segment = this.#settings.segment && context[this.#settings.segment];
+    return typeof segment === "string" ? { segment } : {};
   }
 
   #resolve<T extends JsonValue>(

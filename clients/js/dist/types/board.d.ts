@@ -11,6 +11,15 @@ export interface Survey extends Scope {
     /** Seconds. */
     readonly replyAfter: number;
     readonly byInvite: boolean;
+    /** The names of the kinds of users, none where all are of one kind. */
+    readonly segments: readonly string[];
+    /** How many segments an answer holds. */
+    readonly subset: number;
+}
+/** How a segment stands: the arm that leads there, or has won. */
+export interface Segment {
+    readonly status: "open" | "agreed";
+    readonly leader: number;
 }
 /**
  * What a device is told of the count: the arms that may still be the answer, by index and the likeliest
@@ -22,6 +31,7 @@ export interface Told {
     readonly answer: readonly number[];
     readonly asked: readonly number[];
     readonly snapshot: number;
+    readonly segments: readonly Segment[];
 }
 /** What a request to join is answered; `said` are own earlier answers. */
 export interface Joined {

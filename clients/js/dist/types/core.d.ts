@@ -24,7 +24,7 @@ export declare class Core {
     /** The page is left. */
     leave(): void;
     /** The open question; or a new one, if one may be asked and it is not too late. */
-    ask(isLate: () => boolean, endsWithPage: boolean): Promise<{
+    ask(segment: string | undefined, isLate: () => boolean, endsWithPage: boolean): Promise<{
         play: Play;
         isNew: boolean;
     } | null>;

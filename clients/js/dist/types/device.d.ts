@@ -16,6 +16,11 @@ export interface Options {
      */
     readonly leave?: "send";
 }
+/** Of whom a choice is. */
+export interface Visitor {
+    /** The kind of user, where the survey has segments: the same each time. It never leaves the browser. */
+    readonly segment?: string;
+}
 /** What to show. */
 export interface Choice {
     readonly name: string;
@@ -31,9 +36,9 @@ export interface Status {
     /** Of the survey, by what was read last. */
     readonly state: "open" | "agreed";
     readonly arms: readonly string[];
-    /** The arm that looks best; null before the first read. */
+    /** The arm that looks best, in the own segment if one was given; null before the first read. */
     readonly leader: string | null;
-    /** The arm that the survey has settled on; null before that. */
+    /** The arm that the survey has settled on, for the own segment if there are any; null before that. */
     readonly best: string | null;
     /** How many answers of this browser the board has. */
     readonly sent: number;
@@ -54,10 +59,10 @@ export declare class Device {
     /** Resolves when the attempt to take part has ended, well or not. */
     get ready(): Promise<void>;
     /** What to show. Never fails, and answers within the time given. */
-    choose(): Promise<Choice>;
+    choose({ segment }?: Visitor): Promise<Choice>;
     /** What a choice was worth, from 0 to 1. It makes one noisy bit and is forgotten. */
     reward(x: number, choice: Choice): Promise<Fate>;
-    /** The arm that the survey has settled on; null before that. */
+    /** The arm that the survey has settled on, for the own segment if there are any; null before that. */
     best(): string | null;
     /** How things stand, by what is known without waiting. */
     status(): Status;

@@ -24,6 +24,8 @@ export interface Flag {
 /** The flags of a page, and how their surveys are joined. */
 export interface Settings extends Partial<Omit<Options, "fallback">> {
     readonly flags: Readonly<Record<string, Flag>>;
+    /** The attribute of the evaluation context that is the visitor's segment. */
+    readonly segment?: string;
 }
 export declare class DevoteProvider implements Provider {
     #private;
@@ -34,7 +36,9 @@ export declare class DevoteProvider implements Provider {
     readonly events: OpenFeatureEventEmitter;
     constructor(server: string, settings: Settings);
     /** Join the surveys, and ask each what to show, for no longer than `within`. */
-    initialize(): Promise<void>;
+    initialize(context?: EvaluationContext): Promise<void>;
+    /** Another segment shows another arm, where it is known; the questions stay. */
+    onContextChange(_: EvaluationContext, context: EvaluationContext): Promise<void>;
     /** Stop; what waits is kept, and sent on the next visit. */
     onClose(): Promise<void>;
     /** Resolves when the events tracked so far are in the browser's store: wait for it before a link is followed. */
