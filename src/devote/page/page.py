@@ -1,5 +1,7 @@
 """The page that a server shows to people, and the views it reads. Nothing here can be written to.
 
+A view is a function of the log, so that anybody can check it.
+
 The page is a few small files with no assets from elsewhere, and its addresses are relative, so
 that it works below a path of a reverse proxy too.
 """
