@@ -1,5 +1,7 @@
 """The page that a server shows to people, and the views it reads. Nothing here can be written to.
 
+A view is a function of the log, so that anybody can check it.
+
 The page is a few small files with no assets from elsewhere, and its addresses are relative, so
 that it works below a path of a reverse proxy too.
 """
@@ -42,10 +44,10 @@ def summarize(experiment: Experiment, history: History) -> dict[str, Any]:
     }
 
 
-def _decided(public: dict[str, Any]) -> tuple[int, int] | None:
+def _decided(public: dict[str, Any]) -> list[int] | None:
     """How many segments have their answer, and of how many; None if there are none."""
     rows = public.get("segments")
-    return rows and (sum(row["status"] == "agreed" for row in rows), len(rows))
+    return rows and [sum(row["status"] == "agreed" for row in rows), len(rows)]
 
 
 def view(experiment: Experiment, history: History) -> dict[str, Any]:
