@@ -14,7 +14,7 @@ from tests.page.board_rows import SPEC, claim, pick, reset, rows, ten_thousand, 
 from devote.boards import store
 from devote.boards.board import Experiment
 from devote.boards.store import LATEST, MARKS, History, Timeline
-from devote.page.view import view
+from devote.page.page import view
 from devote.protocol import Case, ExperimentSpec
 from devote.protocol.messages import from_json
 

@@ -312,7 +312,6 @@ def experiments_export(given: Namespace) -> int:
     """
     from devote.boards.logs import HttpLog, LogCopy
     from devote.boards.verification import verify_log
-    from devote.page.view import summarize, view
 
     file = given.output or Path(f"{given.experiment}.jsonl")
     check_writable(file, new=True)
@@ -322,8 +321,7 @@ def experiments_export(given: Namespace) -> int:
         HttpLog(url, progress=progress) as log,
         LogCopy(file, log) as copy,
     ):
-        draws = {"page": view, "list": summarize}
-        report = verify_log(log, draws=draws, copy=copy, progress=progress)
+        report = verify_log(log, copy=copy, progress=progress)
     n, check = report.messages, f"devote verify {file}"
     value = {"file": str(file), "messages": n, "head": report.head, "ok": report.ok}
     answer(given.json, value, f"{file}: {n:,} messages. Check it with `{check}`.")
@@ -646,7 +644,7 @@ def verify(given: Namespace) -> int:
     from devote.boards.logs import LogCopy, SavedLog
     from devote.boards.verification import verify_log
     from devote.device.store import remember
-    from devote.page.view import summarize, view
+    from devote.page.page import summarize, view
 
     heads = [read_head(text) for text in given.head]
     if given.save is not None:

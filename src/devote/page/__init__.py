@@ -1,1 +1,1 @@
-"""The web page: ``view`` is what it shows, ``page`` its routes. Nothing here can be written to."""
+"""The web page: its views and its routes. Nothing here can be written to."""
