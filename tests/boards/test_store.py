@@ -81,7 +81,7 @@ def test_a_read_only_file_is_read_and_nothing_is_written(tmp_path, monkeypatch):
     monkeypatch.setattr(
         database.sqlite3,
         "connect",
-        lambda path, **options: connect(f"file:{path}?mode=ro", uri=True, **options),
+        lambda path, **options: connect(f"file:{path}?mode=ro", **{**options, "uri": True}),
     )
     with open_store(path) as store:
         assert store.get("banner").spec == SPEC
