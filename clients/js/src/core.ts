@@ -3,7 +3,7 @@
  * its answer leaves. While the page is open the clock is one that never jumps.
  */
 import { DevoteError } from "./errors.js";
-import { ask, isOpen, replyAfter, resume, reward, type Play, type State } from "./state.js";
+import { ask, isOpen, replyAfter, resume, reward, takeSegment, type Play, type State } from "./state.js";
 import type { Store } from "./store.js";
 
 type Step<T> = (state: State, save: () => void) => T;
@@ -66,10 +66,13 @@ export class Core {
   }
 
   /** The open question; or a new one, if one may be asked and it is not too late. */
-  async ask(isLate: () => boolean, endsWithPage: boolean): Promise<{ play: Play; isNew: boolean } | null> {
+  async ask(
+    segment: string | undefined, isLate: () => boolean, endsWithPage: boolean,
+  ): Promise<{ play: Play; isNew: boolean } | null> {
     return this.step((state, save) => {
       const { play } = state;
       if (isLate()) return null;
+      if (takeSegment(state, segment)) save();
       if (play !== null && isOpen(play) && (!play.endsWithPage || this.isOwn(play.id))) {
         if (!play.shared) save();
         play.shared = true;

@@ -11,7 +11,7 @@ import { Core } from "./core.js";
 import { asDevoteError, DevoteError, type Code } from "./errors.js";
 import { uniform } from "./noise.js";
 import type { Envelope } from "./signing.js";
-import { areWanted, hasWaiting, isOpen, reward, type Play, type State } from "./state.js";
+import { areWanted, hasWaiting, isOpen, reward, standing, type Play, type State } from "./state.js";
 import { Store } from "./store.js";
 import { enrol, round, signed } from "./sync.js";
 
@@ -33,6 +33,12 @@ export interface Options {
   readonly leave?: "send";
 }
 
+/** Of whom a choice is. */
+export interface Visitor {
+  /** The kind of user, where the survey has segments: the same each time. It never leaves the browser. */
+  readonly segment?: string;
+}
+
 /** What to show. */
 export interface Choice {
   readonly name: string;
@@ -50,9 +56,9 @@ export interface Status {
   /** Of the survey, by what was read last. */
   readonly state: "open" | "agreed";
   readonly arms: readonly string[];
-  /** The arm that looks best; null before the first read. */
+  /** The arm that looks best, in the own segment if one was given; null before the first read. */
   readonly leader: string | null;
-  /** The arm that the survey has settled on; null before that. */
+  /** The arm that the survey has settled on, for the own segment if there are any; null before that. */
   readonly best: string | null;
   /** How many answers of this browser the board has. */
   readonly sent: number;
@@ -63,7 +69,7 @@ export interface Status {
 }
 
 const WITHIN = 500;
-const RETRIED: readonly Code[] = ["offline", "busy", "server", "refused"];
+const RETRIED: readonly Code[] = ["offline", "busy", "server", "unknown", "refused"];
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** Milliseconds before the first and at most before any other attempt after one that failed. */
@@ -96,6 +102,8 @@ export class Device {
   #core: Core | null = null;
   /** Why there is no store. */
   #noStore: DevoteError | null = null;
+  /** What is wrong with the segment that was given last. */
+  #misuse: DevoteError | null = null;
   /** The attempt to open the store and to join; it never fails. */
   #opening: Promise<void>;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -134,7 +142,7 @@ export class Device {
   }
 
   /** What to show. Never fails, and answers within the time given. */
-  choose(): Promise<Choice> {
+  choose({ segment }: Visitor = {}): Promise<Choice> {
     let isLate = false;
     const late = new Promise<Choice>((resolve) =>
       setTimeout(() => {
@@ -142,8 +150,9 @@ export class Device {
         resolve(this.#rest());
       }, this.#options.within ?? WITHIN),
     );
-    const asked = this.#choose(() => isLate).catch((error) => {
-      this.#failed(error);
+    const asked = this.#choose(segment, () => isLate).catch((error) => {
+      if (error instanceof DevoteError && error.code === "segment") this.#misuse = error;
+      else this.#failed(error);
       return this.#rest();
     });
     return Promise.race([asked, late]);
@@ -166,11 +175,11 @@ export class Device {
       return "counted";
     });
     const { play } = core.state!;
-    this.#last = last && fate === "counted" && play?.bit != null ? await signed(core.state!, play) : last;
+    this.#last = last && fate === "counted" && play?.content != null ? await signed(core.state!, play) : last;
     return fate;
   }
 
-  /** The arm that the survey has settled on; null before that. */
+  /** The arm that the survey has settled on, for the own segment if there are any; null before that. */
   best(): string | null {
     return this.status().best;
   }
@@ -179,16 +188,17 @@ export class Device {
   status(): Status {
     const state = this.#core?.state;
     const arms = state?.survey.arms ?? [];
-    const leader = state?.told ? arms[state.told.answer[0]!]! : null;
+    const own = state?.told ? standing(state) : null;
+    const leader = own && arms[own.leader]!;
     return {
       joined: state?.enrolled ?? false,
       state: state?.told?.status ?? "open",
       arms,
       leader,
-      best: state?.told?.status === "agreed" ? leader : null,
+      best: own?.isDecided ? leader : null,
       sent: state?.sent.length ?? 0,
       replyIn: this.#core?.leavesIn ?? null,
-      trouble: this.#core?.trouble ?? this.#noStore,
+      trouble: this.#misuse ?? this.#core?.trouble ?? this.#noStore,
     };
   }
 
@@ -213,12 +223,13 @@ export class Device {
     return { name, arm: arms.includes(name) ? arms.indexOf(name) : null, play: null };
   }
 
-  async #choose(isLate: () => boolean): Promise<Choice> {
+  async #choose(segment: string | undefined, isLate: () => boolean): Promise<Choice> {
     await this.#opening;
     const core = this.#core;
     if (!core?.state?.enrolled) return this.#rest();
     checkPins(this.#options, core.state.survey);
-    const asked = await core.ask(isLate, this.#options.leave === "send");
+    const asked = await core.ask(segment, isLate, this.#options.leave === "send");
+    this.#misuse = null;
     if (asked === null) return this.#rest();
     const { play, isNew } = asked;
     if (isNew && isLate()) {
@@ -230,7 +241,7 @@ export class Device {
       if (play.endsWithPage) this.#last = await this.#unrewarded(core.state, play);
     }
     this.#schedule();
-    return { name: core.state.survey.arms[play.arm]!, arm: play.arm, play: play.id };
+    return { name: core.state.survey.arms[play.shown]!, arm: play.shown, play: play.id };
   }
 
   /** The answer of a question whose reward does not come. */

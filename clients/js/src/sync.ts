@@ -3,7 +3,9 @@ import { checkPins, type Board, type Pins, type Survey } from "./board.js";
 import { sha256 } from "./canonical.js";
 import type { Core } from "./core.js";
 import { DevoteError } from "./errors.js";
-import { answerOf, areWanted, fresh, hear, isOpen, recall, release, settle, type Play, type State } from "./state.js";
+import {
+  answerOf, areWanted, fresh, hear, isOpen, recall, release, settle, typeOf, type Play, type State,
+} from "./state.js";
 import { isSigned, makeKey, sign, type Envelope } from "./signing.js";
 
 /**
@@ -51,7 +53,7 @@ const read = async (core: Core, board: Board): Promise<void> => {
 const own = async (voter: string, survey: Survey, said: Envelope[]): Promise<Envelope[]> => {
   const found: Envelope[] = [];
   for (const { message, signature } of said) {
-    const isOwn = message?.voter === voter && message.type === "answer" && message.experiment === survey.name;
+    const isOwn = message?.voter === voter && message.type === typeOf(survey) && message.experiment === survey.name;
     if (isOwn && (await isSigned(voter, { ...message }, signature, survey))) found.push({ message, signature });
   }
   return found;
