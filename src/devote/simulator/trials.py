@@ -115,7 +115,7 @@ def compile_loop(scenario: Scenario) -> None:
     problem = Problem("compile", means := scenario.problem.means)
     if n_segments:
         problem = Problem(
-            "compile", groups=[means] * n_segments, shares=[1.0 / n_segments] * n_segments
+            "compile", groups=(means,) * n_segments, shares=(1.0 / n_segments,) * n_segments
         )
     toy = Scenario(spec, problem, few, horizon=1)
     if scenario.runs_on == "event":
