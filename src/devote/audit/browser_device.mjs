@@ -15,7 +15,7 @@ const [, , file] = process.argv;
 const clone = (value) => structuredClone(value);
 const soon = (work) => Promise.resolve().then(work);
 
-let now, timers, working, requests, records, posted, losses, drawn;
+let now, timers, working, requests, copies, records, posted, losses, drawn;
 
 // Clocks and timers, in milliseconds since the page was opened.
 const turn = setImmediate;
@@ -112,9 +112,11 @@ globalThis.fetch = async (address, options = {}) => {
   const which = experiments.indexOf(name), prefix = experiments.length > 1 ? `${which} ` : "";
   const body = options.body ? JSON.parse(options.body) : null;
   const { message } = body ?? {};
-  const numbers = message && Object.entries(message).filter(([key, x]) => key !== "v" && typeof x === "number").map(([, x]) => x);
-  const kind = message ? message.type : `${options.method ?? "GET"} ${path}`;
-  requests.push([now / 1000, prefix + kind, numbers ?? null]);
+  requests.push(now / 1000);
+  if (message) {
+    const numbers = Object.entries(message).filter(([key, x]) => key !== "v" && typeof x === "number").map(([, x]) => x);
+    copies.push([now / 1000, prefix + message.type, numbers]);
+  }
   const own = posted[which];
   const isThere = message && own.some((envelope) => envelope.signature === body.signature);
   if (message && !isThere) own.push(body);
@@ -160,7 +162,8 @@ const open = async (page, window, agenda) => {
 };
 
 const watch = async (plan) => {
-  [now, timers, working, requests, drawn, losses] = [0, new Map(), 0, [], [], [...plan.lost]];
+  [now, timers, working, losses] = [0, new Map(), 0, [...plan.lost]];
+  [requests, copies, drawn] = [[], [], []];
   [records, posted] = [new Map(), experiments.map(() => [])];
   held.clear();
   let page = await openPage();
@@ -188,7 +191,7 @@ const watch = async (plan) => {
     await settled();
   }
   const noises = [...records.values()].map((record) => record.play?.noise ?? null);
-  return { opens: plan.opens, drawn, requests, noises };
+  return { opens: plan.opens, drawn, requests, copies, noises };
 };
 
 for (const plan of plans) console.log(JSON.stringify(await watch(plan)));

@@ -17,29 +17,18 @@ from devote.boards.board import Experiment, TallySnapshot
 from devote.protocol import ExperimentSpec
 
 HARNESS = Path(__file__).with_name("browser_device.mjs")
-PLACES = (Path(__file__).with_name("devote.js"), Path("clients/js/dist/devote.js"))
-"""Where the client is: in the package, and in a checkout, below its root."""
+PLACES = (Path(__file__).parent, Path(__file__).parents[3] / "clients/js/dist")
+"""Where the client is: in the package, or in a checkout."""
 
+CLIENT = next((folder / "devote.js" for folder in PLACES if (folder / "devote.js").is_file()), None)
+NODE = shutil.which("node")
 
-def find_client() -> Path | None:
-    """The browser client that ships with this package, or None."""
-    root = Path(__file__).parents[3]
-    return next((path for path in (PLACES[0], root / PLACES[1]) if path.is_file()), None)
-
-
-def find_node() -> str | None:
-    """Where Node is, or None."""
-    return shutil.which("node")
+is_there = CLIENT is not None and NODE is not None
 
 
 def ask_node(spec: ExperimentSpec, world: World, plans: Sequence[Plan], **more: Any) -> list[Any]:
     """What the harness found of each plan; ``client`` is another client than the one that ships."""
-    client, node = more.get("client") or find_client(), find_node()
-    if client is None or node is None:
-        raise AuditError(
-            "The browser client is audited in Node, and there is no "
-            f"{'client' if client is None else 'node'} here.\nInstall Node 20 or newer."
-        )
+    assert NODE is not None
     joined = []
     for experiment in map(Experiment, experiments_of(spec, world)):
         public = experiment.spec.scheme.tally(experiment.spec).public()
@@ -54,7 +43,7 @@ def ask_node(spec: ExperimentSpec, world: World, plans: Sequence[Plan], **more: 
         "uniform": more.get("uniform"),
     }
     ran = subprocess.run(
-        [node, str(HARNESS), str(client)],
+        [NODE, str(HARNESS), str(more.get("client") or CLIENT)],
         input=json.dumps(asked),
         capture_output=True,
         text=True,
@@ -73,10 +62,8 @@ def watch_all(
         Wire(
             tuple(found["opens"]),
             tuple(found["drawn"]),
-            tuple(
-                Copy(at, kind, None if numbers is None else tuple(numbers))
-                for at, kind, numbers in found["requests"]
-            ),
+            tuple(found["requests"]),
+            tuple(Copy(at, kind, tuple(numbers)) for at, kind, numbers in found["copies"]),
         )
         for found in ask_node(spec, world, plans, client=client)
     ]

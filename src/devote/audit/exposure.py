@@ -27,7 +27,8 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from devote.audit.rates import AuditError, Progress, Rate, epsilon_lower_bound, to_json
@@ -131,7 +132,7 @@ def _requests(wire: Wire) -> float:
 
 def _after_an_open(wire: Wire) -> float:
     """How soon after an open there was a request, at the soonest."""
-    return min(wire.since_open(request) for request in wire.requests)
+    return min(map(wire.since_open, wire.requests))
 
 
 def _since_first_open(wire: Wire) -> float:
@@ -139,11 +140,11 @@ def _since_first_open(wire: Wire) -> float:
 
 
 def _since_open(wire: Wire) -> float:
-    return wire.since_open(wire.copies[0])
+    return wire.since_open(wire.copies[0].time)
 
 
 def _opens_before(wire: Wire) -> float:
-    return wire.opens_before(wire.copies[0])
+    return wire.opens_before(wire.copies[0].time)
 
 
 def _between(wire: Wire) -> float:
@@ -151,12 +152,12 @@ def _between(wire: Wire) -> float:
 
 
 def _last(wire: Wire) -> float:
-    return wire.opens_before(wire.firsts[-1])
+    return wire.opens_before(wire.firsts[-1].time)
 
 
 def _since_drawn(wire: Wire) -> float:
     """How far an answer was from the moment that was drawn for it, at the farthest."""
-    return max((wire.since_drawn(copy) for copy in wire.firsts), key=abs)
+    return max((wire.since_drawn(copy.time) for copy in wire.firsts), key=abs)
 
 
 LEAST = 90
@@ -238,6 +239,22 @@ def epsilon_of_success(success: float, worlds: int) -> float:
     if not 1.0 / worlds < success < 1.0:
         return math.inf if success == 1.0 else 0.0
     return math.log((worlds - 1) * success / (1.0 - success))
+
+
+def audit_devices(
+    spec: ExperimentSpec, *, client: Path | None = None, **options: Any
+) -> dict[str, list[Exposure]]:
+    """The audit of every device that ships and can run the scheme; options as ``audit_exposure``'s.
+
+    ``client`` is a browser client in place of the one that ships. Without Node there is none.
+    """
+    from devote.audit import browser_device
+
+    found = {"Python device": audit_exposure(spec, **options)}
+    if spec.scheme.name == "survey" and browser_device.is_there:
+        watch = partial(browser_device.watch_all, client=client)
+        found["Browser client"] = audit_exposure(spec, watch=watch, **options)
+    return found
 
 
 def audit_exposure(

@@ -13,7 +13,7 @@ import types
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeAlias
 
 from devote.audit.watched import Copy, Plan, Wire, World, experiments_of
 from devote.boards.board import (
@@ -34,6 +34,8 @@ from devote.device.steps import Choice, Clock, Expiry
 from devote.device.store import Store
 from devote.device.sync import Pace, Terms, join, run_forever
 from devote.protocol import ExperimentSpec, Message
+
+Note: TypeAlias = Callable[[Message | None], None]
 
 EPOCH = 1_700_000_000.0
 PACE = 600
@@ -68,23 +70,23 @@ def _known_generators() -> Iterator[None]:
 class _Board(Board):
     """A board for one device; it notes each request, and loses acknowledgements."""
 
-    def __init__(self, spec: ExperimentSpec, note: Callable[..., None], lost: Iterator[bool]):
+    def __init__(self, spec: ExperimentSpec, note: Note, lost: Iterator[bool]):
         self.experiment = Experiment(spec)
         self.tallied = spec.scheme.tally(spec)
         self.posted: list[Posted] = []
         self.note, self.lost = note, lost
 
     async def fetch_experiment(self) -> Experiment:
-        self.note("experiment")
+        self.note(None)
         return self.experiment
 
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
-        self.note("enrol")
+        self.note(None)
         return Outcome.ACCEPTED
 
     async def publish(self, envelope: Envelope) -> Outcome:
         message = envelope.message
-        self.note(*_form(message))
+        self.note(message)
         outcome = Outcome.DUPLICATE
         if message not in [posted.envelope.message for posted in self.posted]:
             if self.tallied.refusal(message) is not None:
@@ -97,14 +99,14 @@ class _Board(Board):
         return outcome
 
     async def snapshot(self, after: int = 0) -> Snapshot:
-        self.note("log")
+        self.note(None)
         return Snapshot(len(self.posted), tuple(self.posted[after:]))
 
     def stream(self, after: int = 0) -> AsyncIterator[Event]:
         raise BoardUnavailable("There is no room for streams.")
 
     async def tally(self) -> TallySnapshot:
-        self.note("tally")
+        self.note(None)
         public, scope = self.tallied.public(), self.experiment.scope
         return TallySnapshot(
             scope.board, scope.fingerprint, len(self.posted), public, PACE, streams=False
@@ -183,7 +185,8 @@ class _Process:
 
     def __init__(self, spec: ExperimentSpec, world: World, plan: Plan) -> None:
         self.world, self.plan, self.now = world, plan, 0.0
-        self.requests: list[Copy] = []
+        self.requests: list[float] = []
+        self.copies: list[Copy] = []
         self.drawn: list[float] = []
         clock = Clock(lambda: EPOCH + self.now, lambda: self.now)
         is_question = spec.scheme.sending.reply_after is not None
@@ -195,9 +198,12 @@ class _Process:
             note = self._noting("" if len(specs) == 1 else f"{n} ")
             self.devices.append(_Device(one, _Board(one, note, lost), clock, expiry))
 
-    def _noting(self, prefix: str) -> Callable[..., None]:
-        def note(kind: str, numbers: tuple[int, ...] | None = None) -> None:
-            self.requests.append(Copy(self.now, prefix + kind, numbers))
+    def _noting(self, prefix: str) -> Note:
+        def note(message: Message | None) -> None:
+            self.requests.append(self.now)
+            if message is not None:
+                kind, numbers = _form(message)
+                self.copies.append(Copy(self.now, prefix + kind, numbers))
 
         return note
 
@@ -229,13 +235,15 @@ class _Process:
         for device in self.devices:
             device.loop.close()
             device.core.close()
-        return Wire(self.plan.opens, tuple(self.drawn), tuple(self.requests))
+        return Wire(self.plan.opens, tuple(self.drawn), tuple(self.requests), tuple(self.copies))
 
     def _open(self, device: _Device, number: int) -> float:
         """The user comes; when the play that is shown now is clicked, if it is a new one."""
         core = device.core
         before = core.status().reply_in
-        choice = core.choose()
+        segment = self.world.segment
+        names = device.spec.scheme.sending.segments
+        choice = core.choose(segment=None if segment is None else names[segment])
         if device.shown is not None and choice.play == device.shown.play:
             return float("inf")
         device.shown = choice

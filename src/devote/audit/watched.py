@@ -180,32 +180,27 @@ def opens_needed(spec: ExperimentSpec) -> int:
 class Copy(NamedTuple):
     """A copy of a message as it leaves: when, its kind, and the numbers in it.
 
-    A request that reads is one too; it has no numbers, not even none.
-
     Of two experiments the kind begins with the number of its own.
     """
 
     time: float
     kind: str
-    numbers: tuple[int, ...] | None = None
+    numbers: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Wire:
     """What an adversary sees of one device: when its app was opened, and everything that left.
 
-    It is also given the moments that were ``drawn`` for answers, as the device's status has them
-    when the question is put: no secret may show in what is left beside them.
+    ``requests`` are the moments of all requests, those that only read too. The adversary is also
+    given the moments that were ``drawn`` for answers, as the device's status has them when the
+    question is put: no secret may show in what is left beside them.
     """
 
     opens: tuple[float, ...]
     drawn: tuple[float, ...]
-    requests: tuple[Copy, ...]
-
-    @cached_property
-    def copies(self) -> list[Copy]:
-        """Every copy of a message."""
-        return [request for request in self.requests if request.numbers is not None]
+    requests: tuple[float, ...]
+    copies: tuple[Copy, ...]
 
     @cached_property
     def messages(self) -> dict[tuple[str, tuple[int, ...]], Copy]:
@@ -217,14 +212,14 @@ class Wire:
         """The first copy of each message, in the order in which they left."""
         return sorted(self.messages.values())
 
-    def since_open(self, copy: Copy) -> float:
+    def since_open(self, moment: float) -> float:
         """Seconds from the last open before it."""
-        return copy.time - self.opens[max(0, self.opens_before(copy) - 1)]
+        return moment - self.opens[max(0, self.opens_before(moment) - 1)]
 
-    def opens_before(self, copy: Copy) -> int:
+    def opens_before(self, moment: float) -> int:
         """How often the app had been opened."""
-        return bisect_right(self.opens, copy.time)
+        return bisect_right(self.opens, moment)
 
-    def since_drawn(self, copy: Copy) -> float:
+    def since_drawn(self, moment: float) -> float:
         """Seconds from the nearest moment that was drawn for an answer; 0 if there is none."""
-        return min((copy.time - moment for moment in self.drawn), key=abs, default=0.0)
+        return min((moment - drawn for drawn in self.drawn), key=abs, default=0.0)
