@@ -12,7 +12,8 @@ import httpx
 import pytest
 from tests.boards.local import here, scope
 from tests.device.worlds import ME, URL, HandClock, PretendServer, set_up
-from tests.server.live import identity, open_store
+from tests.schemes.segments import NAMES, deciding, public, row, segmented_spec
+from tests.server.live import open_store
 
 from devote.boards.board import TallySnapshot
 from devote.boards.http import HEADERS, HttpBoard
@@ -20,38 +21,13 @@ from devote.device import AsyncDevice, Device, LateReward, steps
 from devote.device.core import Core
 from devote.device.store import Store
 from devote.device.sync import Pace, Terms, join, run_forever
-from devote.protocol import ExperimentSpec, LocalProtocolError
-from devote.schemes import SegmentedAnswer, Survey
-from devote.schemes.survey.signed_subsets import pack
+from devote.protocol import LocalProtocolError
+from devote.schemes import Survey
 from devote.server import Settings, create_app
 
-NAMES = ("phone", "tablet", "desktop")
 AFTER = 60.0
-SPEC = ExperimentSpec(
-    arms=3,
-    name="banner",
-    epsilon=0.4,
-    delta=0.3,
-    scheme=Survey(4.0, reply_after=AFTER, segments=NAMES),
-)
+SPEC = segmented_spec(name="banner", reply_after=AFTER)
 PLAIN = SPEC.with_(scheme=Survey(4.0, reply_after=AFTER))
-
-
-def row(z, decided):
-    return {"status": "agreed" if decided else "open", "leader": z, "shared": [z], "asked": []}
-
-
-def public(decided=(), asked=(0, 1, 2)):
-    """A tally in which arm z leads in segment z, and has won in some."""
-    arms = [0, 1, 2]
-    return {
-        "status": "agreed" if len(decided) == 3 else "open",
-        "answer": arms,
-        "shared": arms,
-        "asked": list(asked),
-        "snapshot": 7,
-        "segments": [row(z, z in decided) for z in range(3)],
-    }
 
 
 def new_core(path=":memory:", spec=SPEC, decided=None, **options):
@@ -63,7 +39,8 @@ def new_core(path=":memory:", spec=SPEC, decided=None, **options):
 
 def read(core, decided):
     """Have it read a tally."""
-    core.change(steps.read_tally, TallySnapshot.of(scope(SPEC), 7 + len(decided), public(decided)))
+    tally = public(decided, status="agreed" if len(decided) == 3 else "open")
+    core.change(steps.read_tally, TallySnapshot.of(scope(SPEC), 7 + len(decided), tally))
 
 
 @pytest.mark.parametrize("z", range(3))
@@ -156,20 +133,6 @@ def test_both_kinds_of_device_take_a_segment(tmp_path):
 
 
 # What leaves, and when.
-
-
-def answers_until(tally, z, best):
-    """Answers of others that say that an arm is best for a segment, until that is decided."""
-    number = 100
-    while not tally.is_decided(z):
-        for arm in range(3):
-            signs = [0] * 3
-            signs[z] = 1 if arm == best else -1
-            voter = identity(number)
-            answer = SegmentedAnswer("banner", arm, *pack(signs), 1, 0, voter.voter)
-            yield voter, answer
-            tally.add(answer)
-            number += 1
 
 
 @dataclass
@@ -270,10 +233,10 @@ ALTERED = {
 @pytest.fixture(scope="module")
 def board(tmp_path_factory):
     """The store of a server, on whose board the first segment is decided."""
-    tally, path = SPEC.scheme.tally(SPEC), tmp_path_factory.mktemp("server") / "server.db"
+    path = tmp_path_factory.mktemp("server") / "server.db"
     with open_store(path) as store:
         store.create(here(SPEC, "open"))
-        for voter, answer in answers_until(tally, 0, best=2):
+        for voter, answer in deciding(SPEC, 0):
             store.admit_known("banner", [voter.voter])
             store.post("banner", voter.sign(answer, scope(SPEC)))
     return path

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.schemes.segments import NAMES, public
 from tests.schemes.surveys import answer
 from tests.schemes.test_signed_subsets import REWARDS, odds
 
@@ -26,8 +27,6 @@ from devote.schemes import SegmentedAnswer, Survey
 from devote.schemes.survey.respondent import COIN
 from devote.schemes.survey.segment_learner import asks_about, make_bets, new_segments, take
 from devote.schemes.survey.signed_subsets import pack, unpack
-
-NAMES = ("phone", "tablet", "desktop")
 
 
 def spec_of(arms=3, segments=NAMES, *, privacy=None, liars=0, subset=None, **changes):
@@ -193,23 +192,6 @@ def test_visitors_of_three_kinds_end_with_the_best_arm_of_each(privacy):
     assert settled.activate(0.9, segment="tablet", draws=rng.random) == 1
     assert not settled.is_asked
     assert (settled.settled, settled.best) == (1, 1)
-
-
-def public(decided=(), asked=(0, 1, 2), status="open"):
-    rows = [
-        {"status": "agreed" if z in decided else "open", "leader": z, "shared": [z], "asked": []}
-        for z in range(3)
-    ]
-    arms = [0, 1, 2]
-    return {
-        "status": status,
-        "answer": arms,
-        "shared": arms,
-        "asked": list(asked),
-        "counts": [1, 1, 1],
-        "snapshot": 7,
-        "segments": rows,
-    }
 
 
 @given(u=st.floats(0, 1, exclude_max=True), seed=st.integers(0, 99))
