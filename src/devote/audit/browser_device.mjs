@@ -2,14 +2,13 @@
 //   node browser_device.mjs CLIENT < what.json
 // The client is not changed. What a browser gives it is here: two clocks and timers that jump to
 // what comes next, a store, locks, and a server that loses acknowledgements. Random numbers are the
-// client's own, of crypto.getRandomValues, or `uniforms`, all alike; Math.random, which anybody may
+// client's own, of crypto.getRandomValues, or for each plan always the one of `uniforms`; Math.random, which anybody may
 // guess, is always a half.
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
 const EPOCH = 1_700_000_000_000;
-const FAR = 1e8;
-const { joined, world, plans, uniform } = JSON.parse(readFileSync(0, "utf8"));
+const { joined, world, plans, uniforms } = JSON.parse(readFileSync(0, "utf8"));
 const experiments = joined.map(({ spec }) => spec.name);
 const [, , file] = process.argv;
 const clone = (value) => structuredClone(value);
@@ -40,9 +39,10 @@ for (const name of ["generateKey", "exportKey", "importKey", "sign", "verify", "
     return plain(...words).finally(() => (working -= 1));
   };
 }
-if (uniform !== null) {
-  const place = BigInt(uniform * 2 ** 53);
+let device = -1;
+if (uniforms !== null) {
   crypto.getRandomValues = (words) => {
+    const place = BigInt(uniforms[device] * 2 ** 53);
     if (!(words instanceof Uint32Array) || words.length !== 2) throw new Error("not a number of 53 bits");
     [words[0], words[1]] = [Number(place >> 26n) << 5 >>> 0, Number(place & (2n ** 26n - 1n)) << 6 >>> 0];
     return words;
@@ -145,7 +145,7 @@ const clickAfter = (arm, window, question, experiment) => {
 const open = async (page, window, agenda) => {
   for (const [n, it] of page.entries()) {
     const before = it.device.status().replyIn;
-    const choosing = it.device.choose(...(world.segment === null ? [] : [world.segment_name]));
+    const choosing = it.device.choose(...(world.segment === null ? [] : [{ segment: world.segment_name }]));
     await settled();
     const choice = await choosing;
     if (choice.play !== null && choice.play === it.shown?.play) continue;
@@ -162,6 +162,7 @@ const open = async (page, window, agenda) => {
 };
 
 const watch = async (plan) => {
+  device += 1;
   [now, timers, working, losses] = [0, new Map(), 0, [...plan.lost]];
   [requests, copies, drawn] = [[], [], []];
   [records, posted] = [new Map(), experiments.map(() => [])];
@@ -173,7 +174,7 @@ const watch = async (plan) => {
     const isIdle = page.every(({ device }, n) => device.status().replyIn === null && device.status().sent === posted[n].length);
     agenda.sort((a, b) => a.at - b.at);
     const [number, timer] = nextTimer();
-    if (agenda.length === 0 && (isIdle || timer.at > FAR)) break;
+    if (agenda.length === 0 && (isIdle || timer.at > 1000 * plan.end)) break;
     if (agenda.length === 0 || timer.at <= agenda[0].at) {
       timers.delete(number);
       now = timer.at;
@@ -190,8 +191,7 @@ const watch = async (plan) => {
     }
     await settled();
   }
-  const noises = [...records.values()].map((record) => record.play?.noise ?? null);
-  return { opens: plan.opens, drawn, requests, copies, noises };
+  return { opens: plan.opens, drawn, requests, copies };
 };
 
 for (const plan of plans) console.log(JSON.stringify(await watch(plan)));

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from devote.audit.rates import AuditError
-from devote.audit.watched import Copy, Plan, Wire, World, experiments_of
+from devote.audit.watched import Copy, Plan, Wire, World, experiments_of, public_tally
 from devote.boards.board import Experiment, TallySnapshot
 from devote.protocol import ExperimentSpec
 
@@ -31,7 +31,7 @@ def ask_node(spec: ExperimentSpec, world: World, plans: Sequence[Plan], **more: 
     assert NODE is not None
     joined = []
     for experiment in map(Experiment, experiments_of(spec, world)):
-        public = experiment.spec.scheme.tally(experiment.spec).public()
+        public = public_tally(experiment.spec.scheme.tally(experiment.spec))
         tally = TallySnapshot.of(experiment.scope, 0, public)
         values = {**experiment.to_dict(), "spec": experiment.spec.to_dict()}
         joined.append({**values, "tally": tally.to_dict()})
@@ -40,7 +40,7 @@ def ask_node(spec: ExperimentSpec, world: World, plans: Sequence[Plan], **more: 
         "joined": joined,
         "world": {**asdict(world), "segment_name": name},
         "plans": [plan._asdict() for plan in plans],
-        "uniform": more.get("uniform"),
+        "uniforms": more.get("uniforms"),
     }
     ran = subprocess.run(
         [NODE, str(HARNESS), str(more.get("client") or CLIENT)],

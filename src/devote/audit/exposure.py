@@ -49,6 +49,9 @@ BINS = 12
 MOST = 6
 """A lead of more copies counts as this."""
 
+AT_ONCE = 0.05
+"""Seconds from an open in which what it gives rise to leaves."""
+
 DIGITS = 4
 """Moments are read to a tenth of a millisecond, so that one that is always the same is one."""
 
@@ -131,8 +134,9 @@ def _requests(wire: Wire) -> float:
 
 
 def _after_an_open(wire: Wire) -> float:
-    """How soon after an open there was a request, at the soonest."""
-    return min(map(wire.since_open, wire.requests))
+    """How soon after an open there was a request, but for those that come with it."""
+    waits = map(wire.since_open, wire.requests)
+    return min((wait for wait in waits if wait > AT_ONCE), default=math.inf)
 
 
 def _since_first_open(wire: Wire) -> float:

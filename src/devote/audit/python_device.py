@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import fields
 from typing import Any, TypeAlias
 
-from devote.audit.watched import Copy, Plan, Wire, World, experiments_of
+from devote.audit.watched import Copy, Plan, Wire, World, experiments_of, public_tally
 from devote.boards.board import (
     Board,
     BoardUnavailable,
@@ -36,6 +36,9 @@ from devote.device.sync import Pace, Terms, join, run_forever
 from devote.protocol import ExperimentSpec, Message
 
 Note: TypeAlias = Callable[[Message | None], None]
+
+MIDDLING = 274_615
+"""A seed whose first five numbers are near a half, where noise hides least what a user did."""
 
 EPOCH = 1_700_000_000.0
 PACE = 600
@@ -60,7 +63,7 @@ def watch_all(spec: ExperimentSpec, world: World, plans: Sequence[Plan]) -> list
 @contextmanager
 def _known_generators() -> Iterator[None]:
     state = random.getstate()
-    random.seed(0)
+    random.seed(MIDDLING)
     try:
         yield
     finally:
@@ -107,7 +110,7 @@ class _Board(Board):
 
     async def tally(self) -> TallySnapshot:
         self.note(None)
-        public, scope = self.tallied.public(), self.experiment.scope
+        public, scope = public_tally(self.tallied), self.experiment.scope
         return TallySnapshot(
             scope.board, scope.fingerprint, len(self.posted), public, PACE, streams=False
         )
@@ -216,6 +219,8 @@ class _Process:
             agenda.append((self.plan.restart, -1, -1, "restart"))
         heapq.heapify(agenda)
         while agenda or not all(device.is_done for device in self.devices):
+            if self.now > self.plan.end:
+                break
             device = min(self.devices, key=lambda device: device.due)
             if not agenda or device.due <= agenda[0][0]:
                 self.now = device.due

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from devote.protocol import ExperimentSpec
+from devote.protocol.scheme import Tally
 
 SOON = 1.0
 """Seconds from a choice to a click that comes at once."""
@@ -32,8 +33,11 @@ AFTERWARDS = 3
 
 LOSS = 0.75
 RESTARTS = 0.5
-ATTEMPTS = 60
+ATTEMPTS = 20
 """After so many posts nothing is lost any more."""
+
+AT_LAST = 60
+"""So many times a play's time after the last open nobody looks any more."""
 
 MOST_SEGMENTS = 6
 """Of more segments the adversary tells the first ones apart."""
@@ -128,7 +132,7 @@ def secrets_of(spec: ExperimentSpec) -> tuple[Secret, ...]:
         for world in (ALWAYS, NEVER)
     ]
     of_one = [
-        Secret(secret.name, tuple(replace(world, segment=0) for world in secret.worlds))
+        Secret(secret.name, tuple(replace(world, segment=1) for world in secret.worlds))
         for secret in plain
     ]
     pair = Secret("which of two segments", (joint[0], joint[2]))
@@ -142,16 +146,28 @@ def experiments_of(spec: ExperimentSpec, world: World) -> list[ExperimentSpec]:
     return [spec, spec.with_(name="a" if spec.name == "b" else "b")]
 
 
+def public_tally(tally: Tally) -> dict[str, Any]:
+    """What a board shows devices; of segments the first is decided, so that it plays its own arm.
+
+    Neither that arm nor that it needs no answers may tell who is of it.
+    """
+    public = tally.public()
+    for row in public.get("segments", ())[:1]:
+        row |= {"status": "agreed", "leader": public["answer"][-1]}
+    return public
+
+
 class Plan(NamedTuple):
     """When the app is opened, when its process dies or None, and which acknowledgements are lost.
 
-    ``window`` is how many seconds a play waits for its click.
+    ``window`` is how many seconds a play waits for its click. Nobody looks after the ``end``.
     """
 
     opens: tuple[float, ...]
     restart: float | None
     lost: tuple[bool, ...]
     window: float
+    end: float
 
 
 def plan(spec: ExperimentSpec, seed: str) -> Plan:
@@ -163,7 +179,7 @@ def plan(spec: ExperimentSpec, seed: str) -> Plan:
         opens.append(opens[-1] + window * dice.uniform(*BETWEEN))
     restart = dice.uniform(opens[0], opens[-1]) if dice.random() < RESTARTS else None
     lost = tuple(dice.random() < LOSS for _ in range(ATTEMPTS))
-    return Plan(tuple(opens), restart, lost, window)
+    return Plan(tuple(opens), restart, lost, window, opens[-1] + AT_LAST * window)
 
 
 def opens_needed(spec: ExperimentSpec) -> int:
