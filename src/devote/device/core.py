@@ -19,12 +19,13 @@ from typing import Concatenate, ParamSpec, TypeAlias
 from devote.boards.admission import Check
 from devote.boards.board import BoardUnavailable, Envelope, Posted, TallySnapshot
 from devote.boards.database import StoreError
-from devote.boards.identity import verify
+from devote.boards.identity import verify, verify_snapshot
 from devote.device import steps
 from devote.device.errors import RewardRefused
 from devote.device.steps import Choice, Clock, Expiry, Record
 from devote.device.store import Store
 from devote.protocol import Message, ProtocolError, Status
+from devote.protocol.messages import digest, to_dict
 
 P = ParamSpec("P")
 Step: TypeAlias = Callable[Concatenate[Record, P], steps.Change | None]
@@ -37,6 +38,11 @@ REFUSED = (
     "Check that the device is enrolled in the experiment."
 )
 FORGED = "The board holds messages that are not valid.\nThey are ignored; tell its operator."
+UNSIGNED = (
+    "The board's tally is not signed with the key that it had at the join.\nAsk its operator why."
+)
+OLD = "The board shows a tally that is more than an hour old.\nCheck this device's clock."
+OLDEST = 3_600.0
 
 FIRST_BAR, LONGEST_BAR = 15.0, 3_600.0  # seconds until a board that takes nothing is asked again
 EVERY = 15.0  # seconds between two rounds where no server sets a pace
@@ -100,9 +106,9 @@ class Health:
     """How the device and its board get on, and what stands in the way: None if nothing.
 
     ``store`` is about the last step, ``sync`` about the last round, ``forged`` about all that was
-    read, ``rejected`` about a board that takes nothing from this device, before ``post_at``. The
-    server asks for a pace of ``every`` seconds, for ``streams`` or none, and, when something has
-    failed, for so many seconds of ``quiet``.
+    read, ``unsigned`` about the latest tally, ``rejected`` about a board that takes nothing from
+    this device, before ``post_at``. The server asks for a pace of ``every`` seconds, for
+    ``streams`` or none, and, when something has failed, for so many seconds of ``quiet``.
     """
 
     now: Callable[[], float]
@@ -111,6 +117,7 @@ class Health:
     store: str | None = None
     sync: str | None = None
     forged: str | None = None
+    unsigned: str | None = None
     rejected: str | None = None
     every: float = EVERY
     streams: bool = True
@@ -155,9 +162,10 @@ class Core:
     Until then it plays the ``fallback``, if it has one. With ``starts`` it goes on at once with a
     store in which it has joined. ``dice`` gives a uniform number in [0, 1)
     for each new pull, ``noise`` one for schemes that blur what they send, and ``jitter`` one for
-    each moment at which an answer leaves. ``on_message`` is called when something is to be posted,
-    now or later, and must return at once. ``must_recall``: the board is to be asked what it holds
-    of this device before anything is sent.
+    each moment at which an answer leaves. ``sticky``: a device that was asked once plays that arm,
+    and is not asked again, until the experiment has settled or the arm is out. ``on_message`` is
+    called when something is to be posted, now or later, and must return at once. ``must_recall``:
+    the board is to be asked what it holds of this device before anything is sent.
     """
 
     store: Store
@@ -166,6 +174,7 @@ class Core:
     experiment: str = ""
     fallback: Choice | None = None
     expiry: Expiry = field(default_factory=Expiry)
+    sticky: bool = False
     clock: Clock = field(default_factory=Clock)
     dice: Callable[[], float] = SYSTEM_RANDOM
     noise: Callable[[], float] = SYSTEM_RANDOM
@@ -212,6 +221,8 @@ class Core:
             sending = self.record.sending
             if self.record.player.pending is not None:
                 self.change(steps.wake, self.noise() if sending.noisy else 0.0)
+            elif (kept := self._kept()) is not None:
+                return kept
             else:
                 u = self.dice() if u is None else u
                 jitter = 0.0 if sending.reply_after is None else self.jitter()
@@ -219,6 +230,15 @@ class Core:
             choice = steps.pending(self.record)
             assert choice is not None
             return choice
+
+    def _kept(self) -> Choice | None:
+        """The arm that a sticky device goes on with, if it does."""
+        player, spec = self.record.player, self.record.spec
+        asked = next(iter(self.record.outbox), None) if self.sticky else None
+        if asked is None or player.settled is not None:
+            return None
+        arm: int = to_dict(asked)["arm"]
+        return Choice(arm, spec.arm_names[arm], "") if arm in player.remaining else None
 
     def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart."""
@@ -232,8 +252,9 @@ class Core:
         """Learn what the choice paid, from 0 to 1; counted once or not at all."""
         play = choice.play if isinstance(choice, Choice) else choice
         with self.lock:
-            if not self.joined or (play == "" and self.fallback is not None):
-                return  # a fallback teaches nothing
+            is_unasked = play == "" and (self.sticky or self.fallback is not None)
+            if not self.joined or is_unasked:
+                return  # nothing is learned from it
             if self.record.closes is not None:
                 self.close_question()
             self.change(steps.reward, x, choice)
@@ -251,7 +272,7 @@ class Core:
         """How the device stands."""
         with self.lock:
             health, now = self.health, self.now()
-            troubles = (health.store, health.sync, health.forged, health.rejected)
+            troubles = (health.store, health.sync, health.forged, health.unsigned, health.rejected)
             degraded = tuple(trouble for trouble in troubles if trouble is not None)
             if not self.joined:
                 since = health.offline_since
@@ -286,6 +307,21 @@ class Core:
         """What is to be posted now, oldest first."""
         with self.lock:
             return steps.to_post(self.record, self.now())
+
+    def keep(self, tally: TallySnapshot) -> None:
+        """Keep the server's signature over its tally; the status says if it does not hold."""
+        record, signed = self.record, tally.signed
+        if not record.signer:
+            return
+        if (
+            signed is None
+            or (signed.number, signed.tally) != (tally.number, digest(tally.tally))
+            or not verify_snapshot(signed, record.scope, record.signer)
+        ):
+            self.health.unsigned = UNSIGNED
+            return
+        self.health.unsigned = OLD if self.now() - signed.at > OLDEST else None
+        self.store.keep_snapshot(signed)
 
     def close_question(self) -> None:
         """Answer with a reward of 0 if the time for the pending question is over."""
