@@ -113,7 +113,8 @@ def extend_chain(head: bytes, envelope: Envelope, scope: Scope) -> bytes:
 class HttpLog(AbstractContextManager["HttpLog"]):
     """The log of the experiment at ``url``, up to the message that was the last when it was opened.
 
-    Everything that is read is public: no token is needed. The server's statements are read before
+    Everything that is read is public, unless only bearers of a ``token`` may read the log. The
+    server's statements are read before
     the log, and the list of voters after its length is known: so neither can be behind the other
     on an honest server that goes on working. ``progress`` gets how many voters have been read, of
     how many.
@@ -124,6 +125,7 @@ class HttpLog(AbstractContextManager["HttpLog"]):
         url: str,
         client: httpx.Client | None = None,
         *,
+        token: str | None = None,
         page: int = PAGE,
         progress: Callable[[int, int, str], None] = lambda done, total, label: None,
     ) -> None:
@@ -135,6 +137,8 @@ class HttpLog(AbstractContextManager["HttpLog"]):
         if not is_address(self.url) or not found or not self._name or "/" in self._name:
             raise no_experiment(url)
         self._client = client or httpx.Client(headers=HEADERS, timeout=30.0, verify=trusted())
+        if token is not None:
+            self._client.headers["Authorization"] = f"Bearer {token}"
         self._has_answered = False
         try:
             self._open()

@@ -334,6 +334,7 @@ class Service:
         self.writes = RateLimit(rate=settings.write_rate, burst=settings.write_burst)
         self.reads = RateLimit(rate=settings.read_rate, burst=settings.read_burst)
         self.refused_tokens = RateLimit(rate=1 / 60, burst=10.0)
+        self._overdue = RateLimit(rate=1 / 60, burst=1.0)
         self.connections: Connections | None = None
         self.admin_port: int | None = None
         self._threads = ThreadPoolExecutor(store.at_once, "devote-store")
@@ -428,6 +429,16 @@ class Service:
         """Write to the store, at most once a second; StoreError if that does not work."""
         if (problem := await self._health.get()) is not None:
             raise problem
+
+    async def delete_overdue(self) -> None:
+        """Delete the experiments whose moment has come; looked at once a minute."""
+        if self._overdue.wait("all"):
+            return
+        for name in await self.call(self.store.overdue):
+            with suppress(UnknownExperiment):  # another server was faster
+                await self.call(self.store.delete, name)
+            self.forget(name)
+            self.log.write("delete", experiment=name, scope="delete_after")
 
     async def _check_health(self) -> StoreError | None:
         try:
