@@ -110,6 +110,7 @@ browsers: setup tools ## the long runs in Chromium: 40 browsers and 3,000 device
 	@$(BIN)/python -m tests.browser.fault_run --visitors 24 --faults 400 --browsers 8
 	@$(BIN)/python -m tests.browser.what_leaves --runs 500
 	@$(BIN)/python -m tests.browser.choose_time
+	@$(BIN)/python -m tests.browser.leaving_run
 
 crowds: setup ## thousands of streams under a small file limit, a log of 300,000 votes
 	@$(BIN)/python -m tests.server.crowd --streams 2000 --idle 3000 --files 1024

@@ -20,6 +20,8 @@ FILES = {
     "/": (HERE / "site/page.html", "text/html; charset=utf-8"),
     "/page.css": (HERE / "site/page.css", "text/css; charset=utf-8"),
     "/banner.js": (HERE / "site/banner.js", "text/javascript; charset=utf-8"),
+    "/offer": (HERE / "site/offer.html", "text/html; charset=utf-8"),
+    "/offer.js": (HERE / "site/offer.js", "text/javascript; charset=utf-8"),
     "/devote.js": (HERE.parents[1] / "clients/js/dist/devote.js", "text/javascript; charset=utf-8"),
 }
 YEAR = 365 * 24 * 3600

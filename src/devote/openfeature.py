@@ -268,7 +268,7 @@ class DevoteProvider(AbstractProvider):
     ) -> FlagResolutionDetails[Any]:
         device = self._device(flag, self._user_of(context))
         try:
-            choice = device.choose()
+            choice = device.choose(self._segment_of(device, context))
         except DevoteError as error:
             raise GeneralError(str(error)) from None
         status = device.status()
@@ -278,9 +278,15 @@ class DevoteProvider(AbstractProvider):
         return FlagResolutionDetails(
             value=self._value(flag, choice.name, kinds),
             variant=choice.name,
-            reason=Reason.STATIC if status.state == "agreed" else Reason.SPLIT,
+            reason=Reason.SPLIT if device.best() is None else Reason.STATIC,
             flag_metadata={"experiment": status.experiment, "play": choice.play},
         )
+
+    def _segment_of(self, device: Device, context: EvaluationContext | None) -> str | None:
+        if context is None or self._segment is None or not device.segments:
+            return None
+        found = context.attributes.get(self._segment)
+        return found if isinstance(found, str) else None
 
     def _value(self, flag: str, arm: str, kinds: tuple[type, ...]) -> Any:
         values = self._flags.get(flag, Flag()).values

@@ -101,6 +101,8 @@ def run(
             name = visit(page, shop.origin)
             if dice.random() < rates[spec.arm_names.index(name)]:
                 page.click("#banner")
+                page.wait_for_url("**/offer")
+                page.go_back()
             pages.append(page)
         crowds = []
         for first in range(processes):

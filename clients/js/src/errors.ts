@@ -14,6 +14,7 @@ export type Code =
   | "changed" // another experiment answers under the name
   | "refused" // the board refused what was sent
   | "clock" // the clock was set back; the wait was counted anew
+  | "segment" // no segment of this survey, none where one is needed, or another one than before
   | "reward"; // a reward that is not a number from 0 to 1
 
 /** An error of this client: `code` for programs, `message` for people. */

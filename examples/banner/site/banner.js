@@ -19,8 +19,8 @@ const device = join(experiment, {
 const choice = await device.choose();
 show(choice.name);
 at("banner").onclick = async () => {
-  const fate = await device.reward(1, choice).catch(() => "closed");
-  at("banner").dataset.thanks = fate === "counted" ? "Noted, in this browser only." : "Thank you!";
+  await device.reward(1, choice).catch(() => undefined); // stored when this returns; offer.js sends it
+  location.href = "offer";
 };
 
 function show(name) {

@@ -147,8 +147,13 @@ class _Member:
         """The names of the arms; none until the first join has worked."""
         return self.core.record.spec.arm_names if self.core.joined else ()
 
+    @property
+    def segments(self) -> tuple[str, ...]:
+        """The names of the segments, none where all users are of one kind; as ``arms``."""
+        return self.core.record.sending.segments if self.core.joined else ()
+
     def best(self) -> int | None:
-        """The arm the group has settled on, or None."""
+        """The arm the group, or this device's segment, has settled on; or None."""
         return self.core.best()
 
     def status(self) -> DeviceStatus:
@@ -273,9 +278,13 @@ class AsyncDevice(_Member):
         """
         return await cls._begin(url, store, options)
 
-    async def choose(self) -> Choice:
-        """The arm to play; the pending choice again until its reward has come."""
-        return await asyncio.to_thread(self.core.choose)
+    async def choose(self, segment: str | None = None) -> Choice:
+        """The arm to play; the pending choice again until its reward has come.
+
+        ``segment`` is the kind of user, where the experiment has segments: the same each time. It
+        stays on the device, which plays what its segment has settled on once it has.
+        """
+        return await asyncio.to_thread(self.core.choose, segment=segment)
 
     async def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart; None if there is none."""
@@ -351,9 +360,9 @@ class Device(_Member):
         """Take part in the experiment at ``url``; see ``AsyncDevice.join``."""
         return _result(_shared_loop(), cls._begin(url, store, options))
 
-    def choose(self) -> Choice:
-        """The arm to play; the pending choice again until its reward has come."""
-        return self.core.choose()
+    def choose(self, segment: str | None = None) -> Choice:
+        """The arm to play; see ``AsyncDevice.choose``."""
+        return self.core.choose(segment=segment)
 
     def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart; None if there is none."""
