@@ -40,6 +40,8 @@ async def test_an_experiment_is_created_read_and_listed(server):
         "fingerprint": spec.fingerprint,
         "enrolment": "invite",
         "players": 5,
+        "baseline": "",
+        "log": "public",
     }
     assert answer.json() == {**expected, "url": None}
     assert re.fullmatch("[0-9a-f]{32}", expected["board"])
@@ -183,7 +185,8 @@ async def test_an_experiment_that_this_version_cannot_read_is_an_answer_without_
 ):
     with server.store.database.write() as db:
         db.execute(
-            "INSERT INTO experiments VALUES ('x', ?, 'x', 'open', NULL, 'b', 0, 'open', NULL)",
+            "INSERT INTO experiments VALUES "
+            "('x', ?, 'x', 'open', NULL, 'b', '', 'public', 0, 'open', NULL, NULL)",
             ('{"arms": 3, "scheme": "forgotten \\u202e\\u001b[2K"}',),
         )
     answer = await server.client.get("/experiments/x")
