@@ -62,7 +62,7 @@ async def create_experiment(service: Service, request: Request) -> Response:
     """Open an experiment; 200 if the very same was there already."""
     scope, settings = allow(service, request), service.settings
     given = await read_body(service, request, EXPERIMENT, settings.body)
-    experiment = _experiment(given, settings)
+    experiment = read_experiment(given, settings)
     moments = {name: given.get(name) for name in ("ends", "delete_after")}
     most = settings.experiments
     receipt = await service.call(service.store.create, experiment, most=most, **moments)
@@ -76,7 +76,8 @@ async def create_experiment(service: Service, request: Request) -> Response:
     return JSONResponse(values, 201 if is_new else 200)
 
 
-def _experiment(given: dict[str, Any], settings: Settings) -> Experiment:
+def read_experiment(given: dict[str, Any], settings: Settings) -> Experiment:
+    """The experiment that a request describes, within the limits."""
     arms, players = given["spec"].get("arms"), given.get("players")
     n_arms = arms if isinstance(arms, int) else len(arms) if isinstance(arms, list) else 0
     if n_arms > settings.arms:

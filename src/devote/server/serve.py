@@ -132,7 +132,7 @@ def make_server(app: Starlette, **listening: Unpack[Listening]) -> uvicorn.Serve
     async def each_second() -> None:
         await guard.sweep()
         try:
-            await service.delete_overdue()
+            await service.each_minute()
         except StoreError as problem:
             service.note_store(cause_of(problem))
 

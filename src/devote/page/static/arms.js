@@ -12,7 +12,7 @@ function armRow() {
     element("span", { class: "track", "aria-hidden": "true" },
       element("span", { class: "fill" }), element("span", { class: "mark" })),
     element("span", { class: "count" }, element("b"), element("small")),
-    element("span", { class: "state" }));
+    element("span", { class: "state" }, element("span"), element("small")));
 }
 
 // Where the scale of estimates ends, in thousandths as they are.
@@ -85,7 +85,8 @@ export function showArms(view) {
     setText(name, arm.name);
     setText(count.firstElementChild, value);
     setText(count.lastElementChild, more);
-    setText(state, arm.leads ? "in the lead" : arm.state);
+    setText(state.firstElementChild, arm.leads ? "in the lead" : arm.state);
+    setText(state.lastElementChild, arm.difference ?? "");
     bar.style.left = `${from}%`;
     bar.style.width = `${to - from}%`;
     mark.hidden = at === null;

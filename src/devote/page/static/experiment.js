@@ -1,7 +1,8 @@
 // One experiment: everything is drawn from a view, nothing is decided here.
 
 import { showArms } from "./arms.js";
-import { byId, capital, counted, element, fill, listed, setAll, setText, whole } from "./dom.js";
+import { byId, capital, counted, element, fill, setAll, setText, whole } from "./dom.js";
+import { showOperate } from "./operate.js";
 import { showTimeline } from "./timeline.js";
 
 function percent(value) {
@@ -10,45 +11,51 @@ function percent(value) {
   return `${Number((100 * value).toPrecision(2))} %`;
 }
 
-// --- the answer ---------------------------------------------------------------------------
+// --- what to do, and what is known ---------------------------------------------------------
 
-function lastOut(view) {
-  const out = view.arms.filter((arm) => arm.out_at !== null);
-  const last = out.reduce((a, b) => (b.out_at > a.out_at ? b : a), { out_at: 0 });
-  return last.name === undefined ? "" : ` Last to go: ${last.name}.`;
-}
-
-function verdict(view) {
-  if (view.status === "agreed") return `The answer: ${view.answer[0]}`;
-  if (view.status === "stalled") {
-    const [first, next] = view.answer.map((name) => view.arms.find((arm) => arm.name === name));
-    return `Stalled: the devices could not agree between ${listed(view.answer)}, and none has ` +
-      "anything left to say" +
-      (next !== undefined && first.count !== next.count ? `; ${first.name} leads. ` : ". ") +
-      `Either these options are within ${view.epsilon} of each other, or different devices have ` +
-      "different favourites, or chance misled some devices.";
-  }
-  const left = `Open: ${view.open} of ${view.options} options are left.`;
-  if (view.leader === null) return left + lastOut(view);
-  const lead = `In the lead: ${view.leader}.`;
-  return view.open === view.options ? `Open. ${lead}` : `${left} ${lead}${lastOut(view)}`;
+function showFactsIn(id, facts) {
+  const make = () => element("div", {}, element("dt"), element("dd"));
+  fill(byId(id), facts.length, make).forEach((node, k) => {
+    setText(node.firstElementChild, facts[k][0]);
+    setText(node.lastElementChild, facts[k][1]);
+  });
 }
 
 function showFacts(view) {
   const of = view.players === null ? "" : ` of ${whole(view.players)}`;
-  const facts = [
-    ...((view.standing ?? "open") === "open" ? [] : [["Experiment", view.standing]]),
+  showFactsIn("facts", [
+    ["Experiment", view.standing],
     ["Devices", `${whole(view.enrolled)}${of}`],
     ["Messages", whole(view.number)],
-    ...view.facts.map(([label, text]) => [capital(label), text]),
+    ...(view.rate === null ? [] : [["A day", whole(Math.round(view.rate))]]),
+    ...(view.baseline ? [["Current option", view.baseline]] : []),
+    ["Differences that matter", `above ${Number((100 * view.epsilon).toPrecision(3))} points`],
+  ]);
+  showFactsIn("technical", [
     ["Scheme", `${view.scheme}, ${view.algorithm}`],
-    ["Good enough", `within ${view.epsilon} of the best`],
-  ];
-  const make = () => element("div", {}, element("dt"), element("dd"));
-  fill(byId("facts"), facts.length, make).forEach((node, k) => {
-    setText(node.firstElementChild, facts[k][0]);
-    setText(node.lastElementChild, facts[k][1]);
+    ...view.facts.map(([label, text]) => [capital(label), text]),
+  ]);
+}
+
+function showWarnings(view) {
+  fill(byId("warnings"), view.warnings.length, () => element("li")).forEach((node, k) => {
+    setText(node, view.warnings[k]);
   });
+}
+
+function showDays(view) {
+  byId("daily").hidden = view.days.length === 0;
+  const make = () => element("tr", {}, element("td"), element("td"), element("td"));
+  fill(byId("days"), view.days.length, make).forEach((row, k) => {
+    view.days[k].forEach((value, i) => { setText(row.children[i], i ? whole(value) : value); });
+  });
+}
+
+function showLinks(view) {
+  const address = `experiments/${encodeURIComponent(view.name)}`;
+  setAll(byId("address"), { href: address });
+  setAll(byId("tally"), { href: `${address}/tally` });
+  setAll(byId("log"), { href: `${address}/messages` });
 }
 
 // --- how far it is ------------------------------------------------------------------------
@@ -73,7 +80,6 @@ function showProgress(view) {
 function showBounds(view) {
   const make = () => element("div", {}, element("dt", {}, element("b"), element("small")),
     element("dd"));
-  byId("sure").hidden = view.bounds.length === 0;
   fill(byId("bounds"), view.bounds.length, make).forEach((node, k) => {
     const bound = view.bounds[k];
     const [value, name] = node.firstElementChild.children;
@@ -92,7 +98,8 @@ function showDevice(view) {
   const device = view.device;
   const messages = device === null ? [] : device.messages;
   const hidden = device === null ? 0 : device.count - messages.length;
-  setText(byId("sent"), device === null ? "No device has sent anything yet." :
+  setText(byId("sent"), view.log === "operator" ? "The operator shows the log to nobody else." :
+    device === null ? "No device has sent anything yet." :
     `This device has sent ${counted(device.count, "message")}` +
     (hidden ? `, of which the last ${messages.length} are shown.` : ".") +
     (device.most === null ? "" : ` The most that any has sent is ${device.most}.`));
@@ -109,12 +116,17 @@ function showDevice(view) {
 export function showExperiment(view) {
   document.title = `${view.name} · devote`;
   setText(byId("name"), view.name);
-  setText(byId("verdict"), verdict(view));
-  setAll(byId("verdict"), { class: `verdict ${view.status}` });
+  setText(byId("verdict"), view.advice.text);
+  setAll(byId("verdict"), { class: `verdict ${view.advice.kind}` });
+  setText(byId("meaning"), view.meaning);
+  showWarnings(view);
   showProgress(view);
   showFacts(view);
   showArms(view);
   showTimeline(view);
   showBounds(view);
   showDevice(view);
+  showDays(view);
+  showLinks(view);
+  showOperate(view);
 }
