@@ -81,9 +81,10 @@ tools:
 	else echo "$(TOOLS)"; fi
 
 # Only whoever changes clients/js needs npm: the built client is committed. Without it two tests are skipped.
-client: clients/js/node_modules/.package-lock.json docs/site/node_modules/.package-lock.json
-clients/js/node_modules/.package-lock.json: clients/js/package-lock.json
-	@if command -v npm >/dev/null; then npm ci --prefix clients/js --silent --no-audit --no-fund || true; fi
+CLIENTS := clients/js clients/openfeature-web
+client: $(CLIENTS:%=%/node_modules/.package-lock.json) docs/site/node_modules/.package-lock.json
+clients/%/node_modules/.package-lock.json: clients/%/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --prefix clients/$* --silent --no-audit --no-fund || true; fi
 
 # What each worker would compile for itself, while the other core checks types.
 bytecode: $(VENV)/.ready

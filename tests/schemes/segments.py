@@ -1,5 +1,7 @@
 """Segments for tests: a survey with three, a tally of it, and answers that decide some of them."""
 
+from random import Random
+
 from tests.server.live import identity
 
 from devote.protocol import ExperimentSpec
@@ -47,3 +49,21 @@ def deciding(spec, *segments, best=2):
                 answer = SegmentedAnswer(spec.name, arm, *pack(signs), 1, 0, voter.voter)
                 if tally.add(answer):
                     yield voter, answer
+
+
+def visits(spec, means, seed=7, most=100_000):
+    """Signers and answers of visitors of all segments alike, up to the decision.
+
+    ``means`` has a row for each segment.
+    """
+    rng, tally, number = Random(seed), spec.scheme.tally(spec), 0
+    segments = spec.scheme.segments
+    while tally.status() == "open" and number < most:
+        number += 1
+        voter, z = identity(number), rng.randrange(len(segments))
+        player = spec.scheme.player(spec, voter.voter)
+        player.read(tally.public())
+        arm = player.activate(rng.random(), segment=segments[z], draws=rng.random)
+        [answer] = player.reward(float(rng.random() < means[z][arm]))
+        tally.add(answer)
+        yield voter, answer

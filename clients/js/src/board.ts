@@ -208,7 +208,7 @@ export class Board {
     if (answer.ok || (answer.status === 403 && told.outcome === "refused")) return told;
     if (answer.status === 429 || answer.status === 503)
       throw new DevoteError("busy", `${this.url} is busy. It is tried again.`, retryAfter(answer.headers));
-    throw new DevoteError("server", `${this.url} answered ${answer.status}: ${`${told.error}`.split("\n")[0]}`);
+    throw new DevoteError(answer.status === 404 ? "unknown" : "server", `${this.url} answered ${answer.status}: ${`${told.error}`.split("\n")[0]}`);
   }
 
   /** A browser does not say why it hands out no answer: ask for one that need not be read. */

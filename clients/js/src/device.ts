@@ -69,7 +69,7 @@ export interface Status {
 }
 
 const WITHIN = 500;
-const RETRIED: readonly Code[] = ["offline", "busy", "server", "refused"];
+const RETRIED: readonly Code[] = ["offline", "busy", "server", "unknown", "refused"];
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** Milliseconds before the first and at most before any other attempt after one that failed. */

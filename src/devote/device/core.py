@@ -25,6 +25,7 @@ from devote.device.errors import RewardRefused
 from devote.device.steps import Choice, Clock, Expiry, Record
 from devote.device.store import Store
 from devote.protocol import Message, ProtocolError, Status
+from devote.protocol.messages import to_dict
 
 P = ParamSpec("P")
 Step: TypeAlias = Callable[Concatenate[Record, P], steps.Change | None]
@@ -155,9 +156,10 @@ class Core:
     Until then it plays the ``fallback``, if it has one. With ``starts`` it goes on at once with a
     store in which it has joined. ``dice`` gives a uniform number in [0, 1)
     for each new pull, ``noise`` one for schemes that blur what they send, and ``jitter`` one for
-    each moment at which an answer leaves. ``on_message`` is called when something is to be posted,
-    now or later, and must return at once. ``must_recall``: the board is to be asked what it holds
-    of this device before anything is sent.
+    each moment at which an answer leaves. ``sticky``: a device that was asked once plays that arm,
+    and is not asked again, until the experiment has settled or the arm is out. ``on_message`` is
+    called when something is to be posted, now or later, and must return at once. ``must_recall``:
+    the board is to be asked what it holds of this device before anything is sent.
     """
 
     store: Store
@@ -166,6 +168,7 @@ class Core:
     experiment: str = ""
     fallback: Choice | None = None
     expiry: Expiry = field(default_factory=Expiry)
+    sticky: bool = False
     clock: Clock = field(default_factory=Clock)
     dice: Callable[[], float] = SYSTEM_RANDOM
     noise: Callable[[], float] = SYSTEM_RANDOM
@@ -212,6 +215,8 @@ class Core:
             sending = self.record.sending
             if self.record.player.pending is not None:
                 self.change(steps.wake, self.noise() if sending.noisy else 0.0)
+            elif (kept := self._kept()) is not None:
+                return kept
             else:
                 u = self.dice() if u is None else u
                 jitter = 0.0 if sending.reply_after is None else self.jitter()
@@ -219,6 +224,15 @@ class Core:
             choice = steps.pending(self.record)
             assert choice is not None
             return choice
+
+    def _kept(self) -> Choice | None:
+        """The arm that a sticky device goes on with, if it does."""
+        player, spec = self.record.player, self.record.spec
+        asked = next(iter(self.record.outbox), None) if self.sticky else None
+        if asked is None or player.settled is not None:
+            return None
+        arm: int = to_dict(asked)["arm"]
+        return Choice(arm, spec.arm_names[arm], "") if arm in player.remaining else None
 
     def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart."""
@@ -232,8 +246,9 @@ class Core:
         """Learn what the choice paid, from 0 to 1; counted once or not at all."""
         play = choice.play if isinstance(choice, Choice) else choice
         with self.lock:
-            if not self.joined or (play == "" and self.fallback is not None):
-                return  # a fallback teaches nothing
+            is_unasked = play == "" and (self.sticky or self.fallback is not None)
+            if not self.joined or is_unasked:
+                return  # nothing is learned from it
             if self.record.closes is not None:
                 self.close_question()
             self.change(steps.reward, x, choice)

@@ -2,33 +2,15 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from devote.boards.board import Experiment, ExperimentState, as_date
 from devote.protocol import Bound, Case, SpecError, Tally
 from devote.schemes import Survey
 from devote.schemes.estimate import answers_expected
-from devote.server.days import DAY
-
-OPEN = ExperimentState()
+from devote.server.days import DAY, Days
 
 Kind: TypeAlias = Literal["keep", "use", "none", "warn"]
-
-
-@dataclass(frozen=True)
-class Now:
-    """The state that the operator set, the moment, and the answers per day, None if not known."""
-
-    state: ExperimentState = OPEN
-    moment: float = 0.0
-    rate: float | None = None
-
-
-def days_left(shown: dict[str, Any], now: Now) -> float | None:
-    """After how many days there will be enough answers; None while that is not known."""
-    needed = shown.get("answers_needed")
-    return (needed - sum(shown["counts"])) / now.rate if needed and now.rate else None
 
 
 def time_left(days: float) -> str:
@@ -57,9 +39,7 @@ def listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def first_line(
-    experiment: Experiment, tally: Tally, shown: dict[str, Any], now: Now
-) -> tuple[Kind, str]:
+def first_line(experiment: Experiment, tally: Tally, shown: dict[str, Any]) -> tuple[Kind, str]:
     """What to do, in one line; ``shown`` is the tally's view."""
     names, status = experiment.spec.arm_names, tally.status(experiment.players)
     if tally.mismatch:
@@ -69,13 +49,9 @@ def first_line(
     if status == "stalled":
         left = listed([names[k] for k in tally.answer])
         return "none", f"No answer: the devices could not agree between {left}"
-    so_far = _so_far(experiment, tally, shown)
-    if now.state.now(now.moment) != "open":
-        return "none", f"No answer: it was closed after {so_far}"
-    if not any(shown["counts"] or [1]) and not len(tally.withdrawn):
-        return "keep", "Waiting for the first answer"
-    days = days_left(shown, now)
-    return "keep", f"Keep running: {so_far}" + (f", {time_left(days)} left" if days else "")
+    if not any(shown["counts"] or [1]):
+        return "keep", "Waiting for the first message"
+    return "keep", f"Keep running: {so_far(experiment, tally, shown)}"
 
 
 def _use(experiment: Experiment, tally: Tally, shown: dict[str, Any]) -> str:
@@ -88,7 +64,8 @@ def _use(experiment: Experiment, tally: Tally, shown: dict[str, Any]) -> str:
     return f"Keep {answer}" if answer == experiment.baseline else f"Use {answer}"
 
 
-def _so_far(experiment: Experiment, tally: Tally, shown: dict[str, Any]) -> str:
+def so_far(experiment: Experiment, tally: Tally, shown: dict[str, Any]) -> str:
+    """How far it is."""
     if rows := shown.get("segments"):
         n = sum(row["answer"] is not None for row in rows)
         return f"{n} of {len(rows)} segments have their answer"
@@ -113,30 +90,40 @@ def meaning(experiment: Experiment, tally: Tally, bounds: Sequence[Bound]) -> st
     )
     if tally.status(experiment.players) == "open":
         return f"Nothing is decided yet: what leads now may lose. {text}"
-    return text
+    return f"It is decided: no more answers are asked for now. {text}"
 
 
-def warnings(experiment: Experiment, tally: Tally, shown: dict[str, Any], now: Now) -> list[str]:
+def warnings(experiment: Experiment, tally: Tally) -> list[str]:
     """What to know before acting on what is shown, most important first."""
-    found, names = [], experiment.spec.arm_names
-    if tally.mismatch:
-        found.append(tally.mismatch)
+    found = [] if tally.mismatch is None else [tally.mismatch]
     if tally.withdrawn:
-        gone, m = listed([names[k] for k in tally.withdrawn]), len(tally.withdrawn)
+        m, names = len(tally.withdrawn), experiment.spec.arm_names
+        gone = listed([names[k] for k in tally.withdrawn])
         total = min(1.0, (m + 1) * experiment.spec.delta)
         found.append(
             f"{gone} {'was' if m == 1 else 'were'} withdrawn. If that was because of the answers, "
             f"the probability of a wrong answer is at most {100 * total:.3g} %, {m + 1} times as "
             "high as before; if it had another reason it stays the same."
         )
-    left = days_left(shown, now)
-    ends = now.state.ends
-    if left is not None and ends is not None and now.moment < ends < now.moment + left * DAY:
-        found.append(
-            f"It ends on {as_date(ends)}, probably without an answer: at this rate it takes "
-            f"{time_left(left)} more. Set a later end, or bring more visitors."
-        )
     return found
+
+
+def present(
+    shown: dict[str, Any], state: ExperimentState, moment: float, days: Days
+) -> dict[str, Any]:
+    """What does not follow from the log: ``left`` is the time until there are enough answers."""
+    needed, rate, ends = shown.get("answers_needed"), days.rate, state.ends
+    left = warning = None
+    if needed and rate and needed > sum(shown["counts"]):
+        wait = (needed - sum(shown["counts"])) / rate
+        left = time_left(wait)
+        if ends is not None and moment < ends < moment + wait * DAY:
+            warning = (
+                f"It ends on {as_date(ends)}, probably without an answer: at this rate it takes "
+                f"{left} more. Set a later end, or bring more visitors."
+            )
+    is_open = state.now(moment) == "open"
+    return {"open": is_open, "left": left, "warning": warning, "rate": rate, "days": days.rows()}
 
 
 def draft_lines(experiment: Experiment, rate: float, visitors: int | None) -> list[str]:

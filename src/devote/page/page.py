@@ -3,6 +3,8 @@
 What an operator does there is a call of the server's own, with the operator's token; the page adds
 the planner's answer to a draft, which needs the token too.
 
+A view is a function of the log, so that anybody can check it.
+
 The page is a few small files with no assets from elsewhere, and its addresses are relative, so
 that it works below a path of a reverse proxy too.
 """
@@ -19,9 +21,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from devote.boards.board import Experiment
+from devote.boards.board import Experiment, ExperimentState
 from devote.boards.store import History
-from devote.page.advice import Now, draft_lines, first_line, meaning, warnings
+from devote.page.advice import draft_lines, first_line, meaning, present, so_far, warnings
 from devote.protocol import Case, ExperimentSpec, Guarantees, Tally
 from devote.protocol.messages import KINDS
 from devote.protocol.scheme import Estimates
@@ -44,15 +46,14 @@ from devote.server.http import (
 from devote.server.operator import read_experiment
 from devote.server.service import Document, Service, Shared
 
-NOW = Now()
 
-
-def summarize(experiment: Experiment, history: History, now: Now = NOW) -> dict[str, Any]:
+def summarize(experiment: Experiment, history: History) -> dict[str, Any]:
     """What the list of experiments shows; the likeliest answer comes first."""
-    spec, tally = experiment.spec, history.tally
-    kind, text = first_line(experiment, tally, tally.view(), now)
+    spec, tally, counted = experiment.spec, history.tally, history.tally.view()
+    kind, text = first_line(experiment, tally, counted)
     return {
         "advice": {"kind": kind, "text": text},
+        "so_far": so_far(experiment, tally, counted),
         "name": spec.name,
         "options": spec.n_arms,
         "players": experiment.players,
@@ -61,20 +62,33 @@ def summarize(experiment: Experiment, history: History, now: Now = NOW) -> dict[
         "status": history.tally.status(experiment.players),
         "open": len(history.tally.shared),
         "answer": [spec.arm_names[k] for k in history.tally.answer],
+        "decided": _decided(history.tally.public()),
     }
 
 
-def view(
-    experiment: Experiment, history: History, now: Now = NOW, days: Days | None = None
-) -> dict[str, Any]:
+def _decided(public: dict[str, Any]) -> list[int] | None:
+    """How many segments have their answer, and of how many; None if there are none."""
+    rows = public.get("segments")
+    return rows and [sum(row["status"] == "agreed" for row in rows), len(rows)]
+
+
+def view(experiment: Experiment, history: History) -> dict[str, Any]:
     """Everything the page shows, as JSON values."""
     spec, tally = experiment.spec, history.tally
     counted = tally.view()
-    summary = summarize(experiment, history, now)
+    summary = summarize(experiment, history)
     guarantees = _guarantees(spec, tally.case(experiment.players))
     is_open = summary["status"] == "open"
     leader = counted.get("leader") if is_open else None
-    settled = tally.answer[0] if summary["status"] == "agreed" else None
+    segments = [
+        {**row, "estimates": _in_thousandths(row["estimates"])}
+        for row in counted.get("segments", ())
+    ]
+    settled = tally.answer[0] if summary["status"] == "agreed" and not segments else None
+    won = {settled, *(row["answer"] for row in segments)} - {None}
+    if tally.mismatch:  # then nothing is claimed
+        won, settled = set(), None
+        counted = {**counted, "progress": [], "states": ["not proved"] * spec.n_arms}
     estimates, differences = tally.estimates(), _differences(experiment, tally)
     return {
         **summary,
@@ -91,8 +105,8 @@ def view(
             {
                 "name": name,
                 "count": counted["counts"][k] if counted["counts"] else None,
-                "out_at": history.out_at.get(k),
-                "answer": k == settled,
+                "out_at": None if tally.mismatch else history.out_at.get(k),
+                "answer": k in won,
                 "leads": k == leader,
                 "state": "the answer" if k == settled else _state(counted, k, history),
                 "difference": differences[k],
@@ -101,13 +115,10 @@ def view(
         ],
         "baseline": experiment.baseline,
         "log": experiment.log,
+        "warnings": warnings(experiment, tally),
         "meaning": meaning(experiment, tally, guarantees.bounds),
-        "warnings": warnings(experiment, tally, counted, now),
-        "days": [] if days is None else days.rows(),
-        "rate": now.rate,
-        "standing": now.state.words,
-        "segments": counted.get("segments", []),
         "estimates": _in_thousandths(estimates),
+        "segments": segments,
         "timeline": _timeline(spec, history),
         "bounds": [asdict(bound) for bound in guarantees.bounds],
         "privacy": next((asdict(p) for p in guarantees.promises if p.name == "privacy"), None),
@@ -165,6 +176,10 @@ def _lanes(spec: ExperimentSpec, history: History, *, skip_arms: bool) -> list[d
     """One lane per option for each kind of message about an option, and one per other kind."""
     kinds = [kind for kind in KINDS.values() if kind.form in spec.scheme.about.messages]
     about_arms = [kind for kind in kinds if "arm" in kind.numbers]
+    unused = [kind for kind in about_arms if not _is_used(spec, history, kind.name)]
+    if len(unused) < len(about_arms):
+        kinds = [kind for kind in kinds if kind not in unused]
+        about_arms = [kind for kind in about_arms if kind not in unused]
     lanes = []
     for kind in sorted(kinds, key=lambda kind: "arm" not in kind.numbers):
         if skip_arms and kind in about_arms:
@@ -177,6 +192,10 @@ def _lanes(spec: ExperimentSpec, history: History, *, skip_arms: bool) -> list[d
             if marks or arm is not None:
                 lanes.append({"name": name, "arm": arm, "marks": marks})
     return lanes
+
+
+def _is_used(spec: ExperimentSpec, history: History, kind: str) -> bool:
+    return any(history.timeline.lane(kind, arm) for arm in range(spec.n_arms))
 
 
 @lru_cache(maxsize=1024)
@@ -203,7 +222,7 @@ def _sent(spec: ExperimentSpec, text: str, signature: str) -> dict[str, Any]:
     message = json.loads(text)
     about = spec.arm_names[message["arm"]] if "arm" in message else None
     sent = {"message": message, "signature": signature}
-    return {"kind": message["type"], "about": about, "sent": sent}
+    return {"kind": message["type"].replace("_", " "), "about": about, "sent": sent}
 
 
 EVERY = 0.2
@@ -216,7 +235,8 @@ MEDIA_TYPES = {
     "svg": "image/svg+xml",
 }
 SCRIPTS = (
-    "page.js", "experiment.js", "arms.js", "timeline.js", "list.js", "operate.js", "dom.js",
+    "page.js", "experiment.js", "arms.js", "segments.js", "timeline.js", "list.js", "operate.js",
+    "dom.js",
 )  # fmt: skip
 FILES = ("page.html", "page.css", *SCRIPTS, "icon.svg")
 HEADERS = {
@@ -273,19 +293,26 @@ async def _one_view(service: Service, name: str) -> Document:
 
     def draw(history: History) -> dict[str, Any]:
         days.note(moment, history.number, experiment.enrolled)
-        return view(experiment, history, Now(state, moment, days.rate), days)
+        now = present(history.tally.view(), state, moment, days)
+        return {**view(experiment, history), "now": now, "standing": state.words}
 
     return _json(await service.call(store.look, name, draw))
 
 
 async def _every_view(service: Service) -> Document:
-    summaries = []
+    summaries, store = [], service.store
     for experiment in await service.listed():
-        state = await service.call(service.store.standing, experiment.name)
-        now = Now(state, service.store.clock(), service.days[experiment.name].rate)
-        summary = partial(summarize, experiment, now=now)
-        summaries.append(await service.call(service.store.look, experiment.name, summary))
+        state = await service.call(store.standing, experiment.name)
+        draw = partial(_entry, experiment, state, store.clock(), service.days[experiment.name])
+        summaries.append(await service.call(store.look, experiment.name, draw))
     return _json(summaries)
+
+
+def _entry(
+    experiment: Experiment, state: ExperimentState, moment: float, days: Days, history: History
+) -> dict[str, Any]:
+    now = present(history.tally.view(), state, moment, days)
+    return {**summarize(experiment, history), "now": now}
 
 
 DRAFT = {

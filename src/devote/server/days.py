@@ -40,12 +40,13 @@ class Days:
 
     def rows(self) -> list[list[Any]]:
         """Each day with its answers and its new devices."""
+        if self._last is None:
+            return []
         begins = sorted(self._first.items())
         ends = [row for _, row in begins[1:]] + [self._last]
         return [
             [as_date(day * DAY)[:10], end[1] - begin[1], end[2] - begin[2]]
             for (day, begin), end in zip(begins, ends, strict=True)
-            if end is not None
         ]
 
     @property

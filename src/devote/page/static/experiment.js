@@ -1,8 +1,9 @@
 // One experiment: everything is drawn from a view, nothing is decided here.
 
-import { showArms } from "./arms.js";
-import { byId, capital, counted, element, fill, setAll, setText, whole } from "./dom.js";
+import { moreNotes, showArms } from "./arms.js";
+import { byId, capital, counted, element, fill, headline, setAll, setText, whole } from "./dom.js";
 import { showOperate } from "./operate.js";
+import { showSegments } from "./segments.js";
 import { showTimeline } from "./timeline.js";
 
 function percent(value) {
@@ -27,7 +28,7 @@ function showFacts(view) {
     ["Experiment", view.standing],
     ["Devices", `${whole(view.enrolled)}${of}`],
     ["Messages", whole(view.number)],
-    ...(view.rate === null ? [] : [["A day", whole(Math.round(view.rate))]]),
+    ...(view.now.rate === null ? [] : [["Messages a day", whole(Math.round(view.now.rate))]]),
     ...(view.baseline ? [["Current option", view.baseline]] : []),
     ["Differences that matter", `above ${Number((100 * view.epsilon).toPrecision(3))} points`],
   ]);
@@ -38,16 +39,17 @@ function showFacts(view) {
 }
 
 function showWarnings(view) {
-  fill(byId("warnings"), view.warnings.length, () => element("li")).forEach((node, k) => {
-    setText(node, view.warnings[k]);
+  const warnings = [...view.warnings, ...(view.now.warning === null ? [] : [view.now.warning])];
+  fill(byId("warnings"), warnings.length, () => element("li")).forEach((node, k) => {
+    setText(node, warnings[k]);
   });
 }
 
 function showDays(view) {
-  byId("daily").hidden = view.days.length === 0;
+  byId("daily").hidden = view.now.days.length === 0;
   const make = () => element("tr", {}, element("td"), element("td"), element("td"));
-  fill(byId("days"), view.days.length, make).forEach((row, k) => {
-    view.days[k].forEach((value, i) => { setText(row.children[i], i ? whole(value) : value); });
+  fill(byId("days"), view.now.days.length, make).forEach((row, k) => {
+    view.now.days[k].forEach((value, i) => { setText(row.children[i], i ? whole(value) : value); });
   });
 }
 
@@ -116,17 +118,19 @@ function showDevice(view) {
 export function showExperiment(view) {
   document.title = `${view.name} · devote`;
   setText(byId("name"), view.name);
-  setText(byId("verdict"), view.advice.text);
-  setAll(byId("verdict"), { class: `verdict ${view.advice.kind}` });
+  setText(byId("verdict"), headline(view));
+  setAll(byId("verdict"), { class: `verdict ${view.now.open ? view.advice.kind : view.advice.kind.replace("keep", "none")}` });
   setText(byId("meaning"), view.meaning);
   showWarnings(view);
   showProgress(view);
   showFacts(view);
+  showSegments(view);
   showArms(view);
   showTimeline(view);
   showBounds(view);
   showDevice(view);
   showDays(view);
   showLinks(view);
+  setText(byId("notes"), moreNotes(view));
   showOperate(view);
 }

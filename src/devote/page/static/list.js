@@ -1,6 +1,6 @@
 // The list of experiments.
 
-import { byId, counted, element, fill, setAll, setText, whole } from "./dom.js";
+import { byId, counted, element, fill, headline, setAll, setText, whole } from "./dom.js";
 
 function card() {
   return element("li", {}, element("a", {},
@@ -17,7 +17,7 @@ export function showList(items) {
     setAll(link, { href: `#${encodeURIComponent(item.name)}` });
     setAll(state, { class: `state ${item.advice.kind}` });
     setText(name, item.name);
-    setText(state, item.advice.text);
+    setText(state, headline(item));
     const of = item.players === null ? "" : ` of ${whole(item.players)}`;
     setText(facts, `${whole(item.enrolled)}${of} devices, ${counted(item.number, "message")}`);
   });

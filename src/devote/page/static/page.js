@@ -92,6 +92,7 @@ function show(section, problem = "") {
   byId("experiment").hidden = section !== "experiment";
   byId("error").hidden = section !== "error";
   byId("open").hidden = section !== "open";
+  byId("link").hidden = section === "open";
   setText(byId("problem"), problem);
 }
 

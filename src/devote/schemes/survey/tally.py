@@ -136,7 +136,8 @@ def seeds(spec: ExperimentSpec) -> tuple[int, int]:
 MISMATCH = (
     "Answers are missing for a reason: some options are answered more often than others that were "
     "asked about as often. The error that is proved here is only for answers whose arrival does "
-    "not depend on what they say, so nothing is proved of this experiment."
+    "not depend on what they say, so nothing is proved of this experiment. Find out why (does a "
+    "click leave the page before its answer is sent?), and start a new one."
 )
 
 
@@ -446,10 +447,11 @@ class Answers(SurveyTally):
     def _notes(self, *, is_estimated: bool) -> list[str]:
         survey = self._survey
         notes = [
-            "A dot is an option's estimated mean, its bar the interval around it. All intervals "
-            f"hold at all times with probability {percent(1.0 - self.spec.delta)} or more, if "
-            "devices tell the truth. The board compares options pair by pair, so it can decide "
-            "while bars overlap."
+            "A dot is how often users liked an option, as estimated; its bar is where the true "
+            "value lies, of all options and at all times with probability "
+            f"{percent(1.0 - self.spec.delta)} or more, if devices tell the truth. Options are "
+            "compared pair by pair, so an answer can "
+            "come while bars overlap."
         ]
         if survey.privacy is not None:
             notes.append(
