@@ -60,8 +60,9 @@ class Report:
 
     ``messages`` were read, the last with ``number``, up to which the ``head`` reaches; it is None
     if a message could not be read. ``checked`` and ``wrong`` count by check.
-    ``status`` and ``answer`` are what the good messages come to. ``unchecked`` are sentences on
-    what this verification cannot tell.
+    ``status`` and ``answer`` are what the good messages come to; ``segments`` has the status and
+    the leader of each segment, where there are any. ``unchecked`` are sentences on what this
+    verification cannot tell.
     """
 
     experiment: Experiment
@@ -72,6 +73,7 @@ class Report:
     head: str | None
     status: Status
     answer: tuple[int, ...]
+    segments: tuple[tuple[Status, int], ...]
     checked: Mapping[str, int]
     wrong: Mapping[str, int]
     findings: tuple[Finding, ...]
@@ -222,11 +224,16 @@ class Verification:
             head=self._written_head(),
             status=self._tally.status(self.experiment.players),
             answer=self._tally.answer,
+            segments=self._segments(),
             checked={check: self._checked[check] for check in CHECKS},
             wrong={check: self._wrong[check] for check in CHECKS},
             findings=tuple(sorted(self._findings, key=lambda found: order.index(found.check))),
             unchecked=unchecked(len(self.voters), remembered=bool(memories)),
         )
+
+    def _segments(self) -> tuple[tuple[Status, int], ...]:
+        rows = self._tally.public(self.experiment.players).get("segments", ())
+        return tuple((row["status"], row["leader"]) for row in rows)
 
     def _check_enrolled(self) -> None:
         """As many are listed as the server says are enrolled, and no more than may take part."""

@@ -220,7 +220,7 @@ def _experiment_row(item: dict[str, Any]) -> list[str]:
     found = "none yet"
     if item["status"] != "open":
         stalled = item["status"] == "stalled"
-        found = f"stalled: {' or '.join(item['answer'])}" if stalled else item["answer"][0]
+        found = f"stalled: {' or '.join(item['answer'])}" if stalled else ", ".join(item["answer"])
     state = ExperimentState(item["state"], item["ends"]).words
     row = [item["name"], state, devices, number(item["messages"]), found]
     if invites := item.get("invites"):
@@ -707,12 +707,19 @@ def _open_log(log: str, stack: ExitStack, progress: Callable[[int, int, str], No
 def _report_value(report: "Report") -> dict[str, Any]:
     spec = report.experiment.spec
     same = ("ok", "messages", "voters", "enrolled", "status", "number", "head")
+    segments = [
+        {"name": name, "status": status, "leader": spec.arm_names[leader]}
+        for name, (status, leader) in zip(
+            spec.scheme.sending.segments, report.segments, strict=True
+        )
+    ]
     return {
         "experiment": spec.name,
         "board": report.experiment.board,
         "fingerprint": spec.fingerprint,
         "scheme": spec.scheme.name,
         "answer": [spec.arm_names[arm] for arm in report.answer],
+        **({"segments": segments} if segments else {}),
         **{name: getattr(report, name) for name in same},
         "checked": dict(report.checked),
         "wrong": dict(report.wrong),
@@ -752,5 +759,8 @@ def _report(report: "Report") -> Iterator[Cell]:
     found = ", ".join(spec.arm_names[arm] for arm in report.answer)
     yield ""
     yield words(f"The good messages come to: {report.status}, {found}")
+    for name, (status, leader) in zip(spec.scheme.sending.segments, report.segments, strict=True):
+        how = "settled on" if status == "agreed" else "undecided, in the lead:"
+        yield words(f"  {name}: {how} {spec.arm_names[leader]}")
     if report.head is not None:
         yield f"head {report.number}:{report.head}"

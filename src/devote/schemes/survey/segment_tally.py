@@ -100,7 +100,7 @@ class SegmentedAnswers(SurveyTally):
         reason = super()._refusal(message)
         if reason is None and self._read(message) is None:
             return (
-                f"It does not hold {self._survey.subset} of {self.n_segments} segments.\\n"
+                f"It does not hold {self._survey.subset} of {self.n_segments} segments.\n"
                 "Discard the answer."
             )
         return reason
