@@ -23,7 +23,7 @@ import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypedDict, get_args
 from urllib.parse import urlsplit
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from devote.boards.identity import Identity
 
 VERSION_HEADER = "Devote-Version"
+SNAPSHOT_HEADER = "Devote-Snapshot"
 
 Enrolment: TypeAlias = Literal["open", "invite"]
 ENROLMENTS: tuple[Enrolment, ...] = get_args(Enrolment)
@@ -124,6 +125,8 @@ def unknown(name: str, *, deleted: bool) -> UnknownExperiment:
 class Experiment:
     """A specification, how devices enrol, at most how many may, how many have, and on which board.
 
+    ``signer`` is the key with which servers sign snapshots of it, empty where no server does.
+
     ``board`` is drawn when an experiment is opened and goes with its log for good: into a backup,
     and to every server that shares the log. All signatures cover it and the fingerprint.
 
@@ -136,6 +139,7 @@ class Experiment:
     players: int | None = None
     enrolled: int = 0
     board: str = field(default_factory=lambda: secrets.token_hex(16))
+    signer: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if self.enrolment not in ENROLMENTS:
@@ -185,6 +189,7 @@ class Experiment:
             "scheme": self.spec.scheme.name,
             "enrolment": self.enrolment,
             "players": self.players,
+            "signer": self.signer,
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -195,7 +200,7 @@ class Experiment:
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "Experiment":
         """Read what ``to_dict`` gave; SpecError, KeyError or TypeError if it is not that."""
-        others = {name: fields[name] for name in ("enrolment", "players", "board")}
+        others = {name: fields[name] for name in ("enrolment", "players", "board", "signer")}
         enrolled = fields.get("enrolled", 0)  # only in lists of experiments
         experiment = cls(ExperimentSpec.from_dict(fields["spec"]), enrolled=enrolled, **others)
         if experiment.fingerprint != fields["fingerprint"]:
@@ -337,6 +342,39 @@ class Snapshot:
     more: bool = False
 
 
+SNAPSHOT = re.compile(r"(\d{1,15}) (\d{1,11}) ([0-9a-f]{64}) ([0-9a-f]{64}) ([0-9a-f]{128})")
+
+
+@dataclass(frozen=True, slots=True)
+class SignedSnapshot:
+    """A server's signature over how an experiment stood: who keeps it can prove what was shown.
+
+    ``head`` is the chain of digests over the log up to ``number``, ``tally`` the digest of the
+    public tally. ``at`` is the moment, in seconds since 1970, rounded down to ten minutes.
+    """
+
+    number: int
+    at: int
+    head: str
+    tally: str
+    signature: str
+
+    def __str__(self) -> str:
+        """As a server sends it."""
+        return " ".join(map(str, astuple(self)))
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read what a server sent; None if it is no snapshot."""
+        found = SNAPSHOT.fullmatch(text)
+        return None if found is None else cls(int(found[1]), int(found[2]), *found.groups()[2:])
+
+    @property
+    def fields(self) -> dict[str, object]:
+        """What is signed."""
+        return {"number": self.number, "at": self.at, "head": self.head, "tally": self.tally}
+
+
 @dataclass(frozen=True, slots=True)
 class TallySnapshot:
     """What the messages up to ``number`` come to, in a few hundred bytes.
@@ -344,7 +382,7 @@ class TallySnapshot:
     ``tally`` is what the scheme's tally makes public, as JSON values. ``board`` is where they
     were posted, ``fingerprint`` that of the specification by which they were counted. A server adds
     its ``pace``, the seconds between two reads of a device, and whether it has room for
-    ``streams`` of devices.
+    ``streams`` of devices. ``signed`` comes beside it, and its tag does not cover it.
 
     >>> TallySnapshot("b0a2", "9f3c", 2, {"status": "open"}).to_json()
     '{"board":"b0a2","fingerprint":"9f3c","number":2,"tally":{"status":"open"}}'
@@ -356,6 +394,7 @@ class TallySnapshot:
     tally: dict[str, Any]
     pace: int | None = None
     streams: bool = True
+    signed: SignedSnapshot | None = None
 
     @classmethod
     def of(cls, scope: Scope, number: int, tally: dict[str, Any]) -> Self:

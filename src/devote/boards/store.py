@@ -51,7 +51,14 @@ from devote.boards.board import (
     unknown,
 )
 from devote.boards.database import Database, Layout, StoreError
-from devote.boards.identity import hash_of, verify, verify_enrolment
+from devote.boards.identity import (
+    Identity,
+    begin_chain,
+    extend_chain,
+    hash_of,
+    verify,
+    verify_enrolment,
+)
 from devote.checks import Checks
 from devote.extras import naming_extras
 from devote.protocol import ExperimentSpec, Message, SpecError, to_json
@@ -73,7 +80,8 @@ TABLES = """
 CREATE TABLE experiments (
     name TEXT PRIMARY KEY, spec TEXT NOT NULL, fingerprint TEXT NOT NULL,
     enrolment TEXT NOT NULL, players INTEGER, board TEXT NOT NULL,
-    enrolled INTEGER NOT NULL DEFAULT 0, state TEXT NOT NULL DEFAULT 'open', ends INTEGER
+    enrolled INTEGER NOT NULL DEFAULT 0, state TEXT NOT NULL DEFAULT 'open', ends INTEGER,
+    secret TEXT
 ) STRICT;
 CREATE TABLE voters (
     experiment TEXT NOT NULL, block INTEGER NOT NULL, keys BLOB NOT NULL,
@@ -95,7 +103,9 @@ CREATE TABLE revoked (
 CREATE TABLE deleted (name TEXT PRIMARY KEY) STRICT;
 CREATE TABLE pulse (beat BLOB NOT NULL) STRICT
 """
-"""``deleted`` are the names that are not given again, ``pulse`` is what a health check writes."""
+"""``secret`` signs snapshots of an experiment. ``deleted`` are the names that are not given again,
+``pulse`` is what a health check writes.
+"""
 
 LAYOUT = Layout(what="board store", application=0x64767465, version=1, tables=TABLES)
 
@@ -179,15 +189,18 @@ class History:
     """The tally of a board, and in which order it came about; each message is taken in once.
 
     There are no times to show, as none are kept. But for the tally's own memory, what is kept does
-    not grow with the board. ``number`` and ``text`` are those of the last message taken in.
+    not grow with the board. ``number`` and ``text`` are those of the last message taken in, and
+    ``head`` is the chain of digests up to it.
     ``out_at`` has for each arm that is no longer open the number of the message that closed it.
     ``latest`` has the text and the signature of the latest messages of ``first``, the voter of the
     first message. ``sent`` counts the messages of each voter, of the first ``VOTERS`` if there are
     more, and ``most`` is the highest of these counts, None if there are more.
     """
 
-    def __init__(self, spec: ExperimentSpec) -> None:
+    def __init__(self, spec: ExperimentSpec, scope: Scope) -> None:
         self.spec = spec
+        self.scope = scope
+        self.head = begin_chain(scope)
         self.number = 0
         self.text = ""
         self.tally = spec.scheme.tally(spec)
@@ -220,6 +233,7 @@ class History:
     def add(self, number: int, text: str, signature: str, message: Message) -> None:
         """Take in the next message, whose JSON text is given too."""
         self.tally.add(message)
+        self.head = extend_chain(self.head, Envelope(message, signature), self.scope)
         if self.tally.shared != self._open:
             self._open = self.tally.shared
             closed = set(range(self.spec.n_arms)).difference(self._open)
@@ -276,6 +290,7 @@ class Content:
     revoked: list[str]
     invites: list[tuple[str, int | None]]
     rows: list[Row]
+    secret: str | None
 
 
 class Ledger:
@@ -366,6 +381,7 @@ class SqliteStore:
         self.clock: Callable[[], float] = time.time
         self.database = Database(path, LAYOUT)
         self._experiments: dict[str, Experiment] = {}
+        self._signers: dict[str, Identity] = {}
         self._histories: dict[str, History] = {}
 
     def close(self) -> None:
@@ -399,10 +415,10 @@ class SqliteStore:
             deleted = _is_deleted(db, record["name"])
             receipt = admit_experiment(record, there, deleted=deleted, count=count, most=most)
             if receipt is None:
-                names = ("name", "fingerprint", "enrolment", "players", "board")
+                names = ("name", "fingerprint", "enrolment", "players", "board", "secret")
                 db.execute(
                     "INSERT INTO experiments (spec, name, fingerprint, enrolment, players, board, "
-                    "state, ends) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                    "secret, state, ends) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     (json.dumps(record["spec"]), *map(record.get, names), state.state, state.ends),
                 )
         return receipt or Receipt(Outcome.ACCEPTED)
@@ -434,18 +450,23 @@ class SqliteStore:
     def read_experiment(self, db: sqlite3.Connection, name: str) -> Experiment:
         """The same, within a transaction; its specification is read once."""
         row = db.execute(
-            "SELECT board, enrolled, spec, enrolment, players FROM experiments WHERE name = ?",
+            "SELECT board, enrolled, spec, enrolment, players, secret FROM experiments "
+            "WHERE name = ?",
             (name,),
         ).fetchone()
         if row is None:
             raise unknown(name, deleted=_is_deleted(db, name))
-        board, enrolled, spec, enrolment, players = row
+        board, enrolled, text, enrolment, players, secret = row
         known = self._experiments.get(name)
         if known is None or known.board != board:
             try:
-                known = Experiment(ExperimentSpec.from_json(spec), enrolment, players, board=board)
+                spec = ExperimentSpec.from_json(text)
+                known = Experiment(spec, enrolment, players, board=board)
             except SpecError as error:
                 raise UnreadableExperiment(str(error)) from None
+            if secret is not None:
+                signer = self._signers[name] = Identity.from_private_bytes(bytes.fromhex(secret))
+                known = replace(known, signer=signer.voter)
             self._experiments[name] = known
         return known if known.enrolled == enrolled else replace(known, enrolled=enrolled)
 
@@ -496,6 +517,7 @@ class SqliteStore:
         db.execute("DELETE FROM experiments WHERE name = ?", (name,))
         db.execute("INSERT OR IGNORE INTO deleted VALUES (?)", (name,))
         self._experiments.pop(name, None)
+        self._signers.pop(name, None)
         self._histories.pop(name, None)
 
     # Voters and invites.
@@ -672,20 +694,30 @@ class SqliteStore:
         knows is no longer there, an older file was put back, and it begins anew.
         """
         # Taken out meanwhile: a history that fails half way is not used again.
-        history = self._histories.pop(spec.name, None) or History(spec)
+        history = self._histories.pop(spec.name, None) or self._new_history(spec)
         known = _rows(db, spec.name, max(history.number - 1, 0), 1)
         if history.number and [row[:2] for row in known] != [(history.number, history.text)]:
-            history = History(spec)
+            history = self._new_history(spec)
         with self.database.decoding():
             while rows := _rows(db, spec.name, history.number, AT_ONCE):
                 history.take(rows)
         self._histories[spec.name] = history
         return history
 
+    def _new_history(self, spec: ExperimentSpec) -> History:
+        return History(spec, self.scope(spec.name))
+
     def tally(self, name: str) -> TallySnapshot:
-        """What an experiment's messages come to."""
-        experiment = self.get(name)
-        return self.look(name, lambda history: history.public(experiment))
+        """What an experiment's messages come to, signed."""
+        experiment, signer = self.get(name), self._signers.get(name)
+
+        def draw(history: History) -> tuple[TallySnapshot, str]:
+            return history.public(experiment), history.head.hex()
+
+        tally, head = self.look(name, draw)
+        if signer is None:
+            return tally
+        return replace(tally, signed=signer.sign_snapshot(tally, head, self.clock()))
 
     def rows(self, name: str, after: int = 0, limit: int | None = None) -> tuple[int, list[Row]]:
         """The board's last number, and the messages above ``after``; at most ``limit``, the first.
@@ -715,6 +747,7 @@ class SqliteStore:
                 _revoked(db, name),
                 db.execute(unused, (name,)).fetchall(),
                 _rows(db, name),
+                _secret(db, name),
             )
 
     def check_writable(self) -> None:
@@ -725,9 +758,19 @@ class SqliteStore:
             db.execute("DELETE FROM pulse WHERE rowid <= ?", (beat,))
 
 
-def record_of(experiment: Experiment) -> dict[str, Any]:
-    """What is kept of an experiment when it is opened, as JSON values."""
-    return {**experiment.facts, "spec": experiment.spec.to_dict()}
+def record_of(experiment: Experiment, secret: str | None = None) -> dict[str, Any]:
+    """What is kept of an experiment when it is opened, as JSON values.
+
+    A ``secret`` with which to sign is drawn, unless it is given or peers do without a server.
+    """
+    if secret is None and not experiment.spec.issuer:
+        secret = Identity.generate().to_private_bytes().hex()
+    return {**experiment.facts, "spec": experiment.spec.to_dict(), "secret": secret}
+
+
+def _secret(db: sqlite3.Connection, name: str) -> str | None:
+    row = db.execute("SELECT secret FROM experiments WHERE name = ?", (name,)).fetchone()
+    return None if row[0] is None else str(row[0])
 
 
 def _is_deleted(db: sqlite3.Connection, name: str) -> bool:

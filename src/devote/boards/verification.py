@@ -15,20 +15,19 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from devote.boards.board import Envelope, Experiment
-from devote.boards.identity import verify
+from devote.boards.identity import begin_chain, extend_chain, verify, verify_snapshot
 from devote.boards.logs import (
     Finding,
     Form,
     Log,
     LogCopy,
     Remembered,
+    SignedStatement,
     Statement,
-    begin_chain,
-    extend_chain,
 )
 from devote.boards.store import History
 from devote.protocol import Message, ProtocolError, to_json
-from devote.protocol.messages import from_dict
+from devote.protocol.messages import digest, from_dict
 from devote.protocol.scheme import Status
 
 Draw: TypeAlias = Callable[[Experiment, History], Mapping[str, Any]]
@@ -155,7 +154,7 @@ class Verification:
         self._checked: Counter[str] = Counter()
         self._wrong: Counter[str] = Counter()
         self._findings: list[Finding] = []
-        self._history = History(experiment.spec)
+        self._history = History(experiment.spec, experiment.scope)
         self._tally = self._history.tally
         self._draws = {} if draws is None else draws
         self._head: bytes | None = begin_chain(experiment.scope)
@@ -163,7 +162,10 @@ class Verification:
         self._read = 0
         self._numbers: dict[bytes, int] = {}
         self._senders: set[str] = set()
-        self._to_compare = sorted(statements, key=lambda statement: statement.number)
+        found = list(statements)
+        signed = self._check_signed([one for one in found if isinstance(one, SignedStatement)])
+        found = [one for one in found if not isinstance(one, SignedStatement)]
+        self._to_compare = sorted([*found, *signed], key=lambda statement: statement.number)
         self._check_enrolled()
 
     def note(self, findings: Iterable[Finding], compared: int) -> None:
@@ -245,6 +247,26 @@ class Verification:
             most = f"at most {players:,} may be"
             self._find("enrolment", None, f"{listed:,} voters are enrolled, but {most}")
 
+    def _check_signed(self, statements: list[SignedStatement]) -> list[SignedStatement]:
+        """Those of these snapshots that servers have signed; a later one counts no less."""
+        good: list[SignedStatement] = []
+        last: SignedStatement | None = None
+        for one in sorted(statements, key=lambda each: (each.signed.at, each.number)):
+            if one.scope != self.experiment.scope or not verify_snapshot(
+                one.signed, one.scope, self.experiment.signer
+            ):
+                fault = "is not signed with this experiment's key: it proves nothing"
+                self._find("shown", None, f"a snapshot at {one.number:,} in {one.source} {fault}")
+                continue
+            self._checked["shown"] += 1
+            if last is not None and one.number < last.number and one.signed.at > last.signed.at:
+                older = f"{last.source} has one of {last.number:,} that was signed before it"
+                newer = f"{one.source} has a snapshot of {one.number:,} messages"
+                self._find("shown", None, f"{newer}, and {older}: its tally was frozen")
+            good.append(one)
+            last = one if last is None or one.number >= last.number else last
+        return good
+
     def _check_order(self, number: int) -> None:
         expected = self._last + 1
         if number > expected + 1:
@@ -307,6 +329,8 @@ class Verification:
         tally, players = self._tally, self.experiment.players
         if form == "head":
             return {"head": self._written_head()}
+        if form == "snapshot":
+            return {"head": self._written_head(), "tally": digest(tally.public(players))}
         if form == "tally":
             return {**asdict(self.experiment.scope), **tally.public(players)}
         return {**self._draws[form](self.experiment, self._history), "number": self._last}

@@ -28,7 +28,7 @@ from devote.cli.render import Cell, answer, indented, note, number, progress_bar
 from devote.errors import did_you_mean
 
 if TYPE_CHECKING:
-    from devote.boards.logs import Log, Statement
+    from devote.boards.logs import Log, SignedStatement, Statement
     from devote.boards.operator import Operator
     from devote.boards.verification import Report
     from devote.server.settings import Grant
@@ -625,6 +625,7 @@ HEAD = re.compile(r"(\d{1,15}):([0-9a-f]{64})")
     "--store FILE...  A device's store: is all there that it was sent?",
     "--against FILE  A log saved earlier: is all of it still there?",
     "--head N:HEAD...  Another reader's head: is the log the same up to N?",
+    "--snapshots FILE...  What servers signed for devices, from `devote device snapshots`.",
     "--save FILE  Keep a copy of the log here.",
     JSON,
 )
@@ -646,7 +647,8 @@ def verify(given: Namespace) -> int:
     from devote.device.store import remember
     from devote.page.page import summarize, view
 
-    heads = [read_head(text) for text in given.head]
+    known: list[Statement] = [read_head(text) for text in given.head]
+    known += [found for path in given.snapshots for found in read_snapshot_file(path)]
     if given.save is not None:
         check_writable(given.save)
         if given.save in (given.against, Path(given.log)):
@@ -671,7 +673,7 @@ def verify(given: Namespace) -> int:
         copy = None if given.save is None else enter(LogCopy(given.save, source))
         report = verify_log(
             source,
-            statements=heads,
+            statements=known,
             remembered=remembered,
             draws={"page": view, "list": summarize},
             copy=copy,
@@ -692,6 +694,18 @@ def read_head(text: str) -> "Statement":
             "colon, and 64 digits and letters from a to f."
         )
     return Statement("head", int(found[1]), {"head": found[2]}, "--head")
+
+
+def read_snapshot_file(path: Path) -> "list[SignedStatement]":
+    """The snapshots in a file, each with the board and the fingerprint that it is of."""
+    from devote.boards.logs import snapshot_of
+    from devote.protocol.messages import Scope
+
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        board, fingerprint, text = [*line.split(" ", 2), "", ""][:3]
+        found.append(snapshot_of(text, Scope(board, fingerprint), path.name))
+    return found
 
 
 def _open_log(log: str, stack: ExitStack, progress: Callable[[int, int, str], None]) -> "Log":

@@ -98,7 +98,8 @@ MAX_ARMS = 2**16
 IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 TEXTS = ("experiment", "voter")
 RESERVED = (
-    "enrolment", "join", "log", "certificate", "revocation", "address", "peer", "gossip",
+    "enrolment", "join", "log", "snapshot", "certificate", "revocation", "address", "peer",
+    "gossip",
 )  # fmt: skip
 """What else is signed or hashed in the way of messages."""
 

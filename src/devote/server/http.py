@@ -17,7 +17,13 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from devote.boards.board import VERSION_HEADER, BoardRefused, DeletedExperiment, UnknownExperiment
+from devote.boards.board import (
+    SNAPSHOT_HEADER,
+    VERSION_HEADER,
+    BoardRefused,
+    DeletedExperiment,
+    UnknownExperiment,
+)
 from devote.boards.database import StoreError
 from devote.protocol import ProtocolError, SpecError
 from devote.protocol.messages import IDENTIFIER, VERSION, parse_json
@@ -132,9 +138,11 @@ def whole(name: str, text: str | None, default: int, least: int = 0, most: int =
 
 def send(request: Request, document: Document, headers: Mapping[str, str]) -> Response:
     """A document, or 304 to a client whose If-None-Match says that it has it."""
-    body, tag, packed, _ = document
+    body, tag, packed, _, signed = document
     # The name is weak: compressed or not, it is the same document.
     sent = {"ETag": f'W/"{tag}"', "Content-Type": "application/json", **headers}
+    if signed:
+        sent[SNAPSHOT_HEADER] = signed
     if packed is not None:
         sent["Vary"] = "Accept-Encoding"
         encodings = request.headers.get("accept-encoding", "").lower().replace(" ", "")

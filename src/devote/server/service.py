@@ -34,7 +34,7 @@ from devote.boards.board import (
     page_tag,
 )
 from devote.boards.database import StoreError
-from devote.boards.store import History, Row, SqliteStore
+from devote.boards.store import Row, SqliteStore
 from devote.server.limits import Bodies, Connections, RateLimit, Refused
 from devote.server.log import EventLog
 from devote.server.metrics import Metrics
@@ -121,12 +121,16 @@ class WriteBatcher:
 
 
 class Document(NamedTuple):
-    """A body as it is sent, its name, and perhaps the same compressed; final: it never changes."""
+    """A body as it is sent, its name, and perhaps the same compressed; final: it never changes.
+
+    ``signed`` is the server's signature over it, which is sent beside it.
+    """
 
     body: bytes
     tag: str
     packed: bytes | None = None
     is_final: bool = False
+    signed: str = ""
 
 
 def as_item(row: Row) -> str:
@@ -177,13 +181,14 @@ class LiveBoard:
         self._posted.set()
 
     async def _read_tally(self) -> Document:
-        snapshot = await self._service.call(self._store.look, self._name, self.snapshot)
-        return Document(snapshot.to_json().encode(), snapshot.tag)
+        tally = await self._service.call(self.snapshot)
+        signed = "" if tally.signed is None else str(tally.signed)
+        return Document(tally.to_json().encode(), tally.tag, signed=signed)
 
-    def snapshot(self, history: History) -> TallySnapshot:
+    def snapshot(self) -> TallySnapshot:
         """What the messages come to, with the pace that suits the fleet."""
         experiment, settings = self._store.get(self._name), self._service.settings
-        snapshot = history.public(experiment)
+        snapshot = self._store.tally(self._name)
         is_settled = snapshot.tally["status"] == "agreed" and not experiment.spec.resets
         return replace(
             snapshot,

@@ -436,7 +436,7 @@ class JetStreamStore(SqliteStore):
                 )
             await self.invites.add(experiment.board, content.invites)
             await asyncio.to_thread(check)
-            record, state = record_of(experiment), asdict(content.state)
+            record, state = record_of(experiment, content.secret), asdict(content.state)
             given = {"record": record, "state": state, "copy": copy}
             receipt: Receipt = await self._command("adopt", subject, **given)
             if receipt.outcome is not Outcome.ACCEPTED:
