@@ -69,8 +69,8 @@ def demo(given: Namespace) -> None:
     scheme = read_scheme(given.scheme, quickly(given.scheme, given.set))
     if scheme.sending.segments:
         raise CommandError(
-            "The users of this demonstration are of one kind.\nLeave segments out; make banner shows "
-            "them."
+            "The users of this demonstration are of one kind.\n"
+            "Leave segments out; make banner shows them."
         )
     if given.gossip:
         from devote.demo.gossip import DEVICES, between_peers, demonstrate_gossip
