@@ -309,11 +309,10 @@ def test_an_experiment_that_is_not_there_is_bad_input(devote, saved):
 def test_a_saved_log_that_was_changed_is_found(devote, saved):
     assert devote("verify", "copy.jsonl").code == 0
     lines = [json.loads(line) for line in Path("copy.jsonl").read_text().splitlines()]
-    for part, check in (("/messages?after=", "shown"), ("/log/", "count")):
-        (answer,) = [line["answer"] for line in lines if part in line.get("path", "")]
-        answer["messages"].pop()
-        Path("copy.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        assert check in found(devote("verify", "copy.jsonl", "--json"))
+    (answer,) = [line["answer"] for line in lines if "/messages?after=" in line.get("path", "")]
+    answer["messages"].pop()
+    Path("copy.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert set(found(devote("verify", "copy.jsonl", "--json"))) == {"shown", "count"}
 
 
 def test_the_report_fits_a_narrow_terminal(devote, saved, monkeypatch):
