@@ -99,6 +99,7 @@ def unchecked(enrolled: int, *, remembered: bool) -> tuple[str, ...]:
         "Whether messages are taken by the state that is shown, and whether the pace suits.",
         "What is streamed, and what a device is answered that joins or asks for its own messages: "
         "--store checks what one was shown.",
+        "Whether the page's own files, which draw it, are devote's.",
         "Whether players and enrolment were others before: --against compares them.",
     ]
     if not remembered:
