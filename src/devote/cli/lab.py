@@ -92,11 +92,11 @@ def simulate(given: Namespace) -> None:
         check_writable(given.save)
     from devote.plan.promises import summarise
     from devote.simulator import run_sweep
-    from devote.simulator.trials import compile_loop
+    from devote.simulator.trials import warm_up
 
     how: dict[str, Any] = {"trials": given.trials, "results": given.results, **running(given)}
     with progress_bar() as progress:
-        compile_loop(asked)
+        warm_up(asked)
         begin = time.perf_counter()
         [result] = run_sweep([asked], progress=progress, **how)
         seconds = time.perf_counter() - begin
