@@ -81,9 +81,10 @@ tools:
 	else echo "$(TOOLS)"; fi
 
 # Only whoever changes clients/js needs npm: the built client is committed. Without it two tests are skipped.
-client: clients/js/node_modules/.package-lock.json docs/site/node_modules/.package-lock.json
-clients/js/node_modules/.package-lock.json: clients/js/package-lock.json
-	@if command -v npm >/dev/null; then npm ci --prefix clients/js --silent --no-audit --no-fund || true; fi
+CLIENTS := clients/js clients/openfeature-web
+client: $(CLIENTS:%=%/node_modules/.package-lock.json) docs/site/node_modules/.package-lock.json
+clients/%/node_modules/.package-lock.json: clients/%/package-lock.json
+	@if command -v npm >/dev/null; then npm ci --prefix clients/$* --silent --no-audit --no-fund || true; fi
 
 # What each worker would compile for itself, while the other core checks types.
 bytecode: $(VENV)/.ready
@@ -110,6 +111,7 @@ browsers: setup tools ## the long runs in Chromium: 40 browsers and 3,000 device
 	@$(BIN)/python -m tests.browser.fault_run --visitors 24 --faults 400 --browsers 8
 	@$(BIN)/python -m tests.browser.what_leaves --runs 500
 	@$(BIN)/python -m tests.browser.choose_time
+	@$(BIN)/python -m tests.browser.leaving_run
 
 crowds: setup ## thousands of streams under a small file limit, a log of 300,000 votes
 	@$(BIN)/python -m tests.server.crowd --streams 2000 --idle 3000 --files 1024

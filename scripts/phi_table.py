@@ -8,11 +8,10 @@ Paper: Theorem 4, end of its proof; erratum 17.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from devote.simulator.estimates import Estimate, ratio
-
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.simulator import simulate
+from devote.studies.estimates import Estimate, ratio
 from devote.studies.switches import PROBLEM, printed_phi, suboptimal_plays
 from devote.studies.variants import SER3_UNION, SER4
 from devote.theory import recommended_phi, reset_plays

@@ -5,12 +5,11 @@
 
 from collections.abc import Iterable, Iterator
 
-from devote.simulator.progress import Progress
-
 from devote.problems import get_problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import Decentralized, Jury
 from devote.simulator import Result, Scenario, run_sweep
+from devote.simulator.sweep import Progress
 
 PLAYERS = (32, 64, 128, 256, 512, 1024)
 SCHEMES = (Decentralized(), Jury())

@@ -7,12 +7,11 @@ wrong more often than it may be, at any size.
 
 from collections.abc import Iterable, Iterator
 
-from devote.simulator.progress import Progress
-
 from devote.problems import Problem, get_problem
 from devote.protocol import ExperimentSpec, Scheme
 from devote.schemes import Decentralized, Jury, Survey
 from devote.simulator import Result, Scenario, run_sweep
+from devote.simulator.sweep import Progress
 from devote.theory import clopper_pearson
 
 ALGORITHM = "mixture_elimination"

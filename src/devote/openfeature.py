@@ -61,6 +61,7 @@ from devote.device import (
     JoinError,
     JoinRefused,
     NoExperiment,
+    StaysOut,
 )
 from devote.device.device import JoinOptions
 from devote.errors import DevoteError
@@ -81,11 +82,13 @@ class Flag:
 
     ``rewards`` gives the reward, from 0 to 1, of each event that is one; an event's own value is
     used instead if it lies there. ``values`` gives the value of an arm: without it, the arm's name
-    is the value of a string flag, and is read as JSON for the other types.
+    is the value of a string flag, and is read as JSON for the other types. ``join`` says how this
+    flag is joined, such as with ``traffic`` or ``exclusive``, beside what is said for all.
     """
 
     rewards: Mapping[str, float] = field(default_factory=dict)
     values: Mapping[str, FlagValueType] = field(default_factory=dict)
+    join: JoinOptions = field(default_factory=JoinOptions)
 
 
 def _in_thread(resolve: Callable[..., T]) -> Callable[..., Coroutine[Any, Any, T]]:
@@ -205,14 +208,18 @@ class DevoteProvider(AbstractProvider):
             except WaitTimeout:
                 joining.cancel()
                 raise ProviderNotReadyError(f"No answer within {self._within:g} s.") from None
+            except StaysOut:
+                raise
             except JoinRefused as error:
                 raise GeneralError(str(error)) from None
             except JoinError as error:
                 raise ProviderNotReadyError(str(error)) from None
+            except DevoteError as error:
+                raise GeneralError(str(error)) from None
         return device
 
     def _join(self, client: Client, flag: str, user: str) -> Device:
-        options = self._options.copy()
+        options = self._options | self._flags.get(flag, Flag()).join
         if self._invites is not None:
             options["invite"] = self._invites(flag, user)
         device = client.device(self._url(flag), user, **options)
@@ -266,9 +273,13 @@ class DevoteProvider(AbstractProvider):
     def _resolve(
         self, flag: str, default: Any, context: EvaluationContext | None, *kinds: type
     ) -> FlagResolutionDetails[Any]:
-        device = self._device(flag, self._user_of(context))
         try:
-            choice = device.choose()
+            device = self._device(flag, self._user_of(context))
+        except StaysOut as error:
+            why = {"why": str(error).partition("\n")[0]}
+            return FlagResolutionDetails(value=default, reason=Reason.DEFAULT, flag_metadata=why)
+        try:
+            choice = device.choose(self._segment_of(device, context))
         except DevoteError as error:
             raise GeneralError(str(error)) from None
         status = device.status()
@@ -278,9 +289,15 @@ class DevoteProvider(AbstractProvider):
         return FlagResolutionDetails(
             value=self._value(flag, choice.name, kinds),
             variant=choice.name,
-            reason=Reason.STATIC if status.state == "agreed" else Reason.SPLIT,
+            reason=Reason.SPLIT if device.best() is None else Reason.STATIC,
             flag_metadata={"experiment": status.experiment, "play": choice.play},
         )
+
+    def _segment_of(self, device: Device, context: EvaluationContext | None) -> str | None:
+        if context is None or self._segment is None or not device.segments:
+            return None
+        found = context.attributes.get(self._segment)
+        return found if isinstance(found, str) else None
 
     def _value(self, flag: str, arm: str, kinds: tuple[type, ...]) -> Any:
         values = self._flags.get(flag, Flag()).values

@@ -14,7 +14,8 @@ from devote.boards.store import SqliteStore, add_voters
 from devote.boards.verification import Verification
 from devote.protocol import ExperimentSpec, Message, to_json
 from devote.protocol.messages import Scope
-from devote.schemes import Answer, Claim, Pick, Reset, Survey, Vote
+from devote.schemes import Answer, Claim, Pick, Reset, SegmentedAnswer, Survey, Vote
+from devote.schemes.survey.signed_subsets import pack
 
 NAME = "banner"
 
@@ -73,6 +74,14 @@ def _survey() -> tuple[ExperimentSpec, list[Envelope]]:
     return survey_spec(), survey_answers(40)
 
 
+def _segments() -> tuple[ExperimentSpec, list[Envelope]]:
+    names, draw = ("phone", "tablet", "desktop"), random.Random(3)
+    spec = survey_spec(epsilon=0.3, scheme=Survey(2.0, segments=names))
+    signs = [[draw.choice((-1, 1)) if k == n % 3 else 0 for k in range(3)] for n in range(40)]
+    answers = [(n, SegmentedAnswer, n % 4, *pack(signs[n - 1]), 1, 0) for n in range(1, 41)]
+    return spec, _sign(spec, *answers)
+
+
 def _liars() -> tuple[ExperimentSpec, list[Envelope]]:
     """A survey up to its decision; its first three answers lie, for a bad arm and against the best.
 
@@ -102,6 +111,7 @@ HONEST = {
     "terms": _terms,
     "jury": _jury,
     "survey": _survey,
+    "segments": _segments,
     "liars": _liars,
     "first_to_finish": _outside,
 }

@@ -22,7 +22,7 @@ class ListedLog:
         spec, log = HONEST[scheme]()
         self.experiment = here(spec, enrolled=len(voters(log)))
         self.voters = voters(log)
-        self.last_statements = ()
+        self.last_statements, self.findings, self.compared = (), [], 0
         self.statements = (fold(spec, log),)
         self.number = len(log)
         self._items = [*items(log), *extra]

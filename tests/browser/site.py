@@ -11,7 +11,14 @@ ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "clients/js/dist/devote.js"
 PAGE = b"""<!doctype html><meta charset="utf-8"><title>A shop</title><link rel="icon" href="data:,">
 <script type="module">window.devote = await import("/clients/js/dist/devote.js")</script>"""
-SERVED = ("clients/js/dist/", "clients/js/test/", "tests/vectors/", "tests/wire/tallies.mjs")
+SERVED = (
+    "clients/js/dist/",
+    "clients/js/test/",
+    "clients/openfeature-web/dist/",
+    "clients/openfeature-web/node_modules/@openfeature/",
+    "tests/vectors/",
+    "tests/wire/tallies.mjs",
+)
 
 
 class Site(ThreadingHTTPServer):

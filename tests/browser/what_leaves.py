@@ -1,15 +1,17 @@
-"""What leaves a browser, and when, with a click and without: many devices, clicks assigned by lot.
+"""What leaves a browser, and when: many devices of two kinds, assigned by lot.
+
+The kinds are with a click and without; or two segments, of which one is decided, with clicks alike.
 
 Devices share a page, and have a record each, because the store goes by the address as it is
 written: ``SERVER/7/../experiments/x`` is ``SERVER/experiments/x`` on the wire. Every call of
 ``fetch`` is noted with its moment; clicks come at any time while the question is open. Then
 
 - every device must have made the same requests in the same order, of the same sizes, but for the
-  digits of ``seen``, which is fixed with the question;
+  digits of ``seen``, which is fixed with the question, and of a segmented answer;
 - the moments, since the choice and since the moment that was drawn for the answer, must have the
-  same distribution with a click and without (Kolmogorov-Smirnov).
+  same distribution for both kinds (Kolmogorov-Smirnov).
 
-Clicks are assigned by lot, so without a leak both kinds are exchangeable, whatever else the machine
+Kinds are assigned by lot, so without a leak they are exchangeable, whatever else the machine
 does; a click that came too late on a busy machine stays with the clicks. False alarm: 1e-6 in all.
 Power with 500 of each: a D of .32 is found with probability .96 (by the inequality of Dvoretzky,
 Kiefer and Wolfowitz, .184 being significant); with 14 of each, a D of 1.
@@ -27,7 +29,7 @@ import tempfile
 from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy
@@ -35,6 +37,7 @@ from playwright.sync_api import Browser, sync_playwright
 from tests.browser.site import serving_site
 from tests.browser.world import Visitor, World, survey
 from tests.chromium import FLAGS
+from tests.schemes.segments import segmented_spec
 
 FALSE_ALARM = 1e-6
 REPLY_AFTER = 1.0
@@ -45,20 +48,20 @@ NOTE = """() => {
   const plain = window.fetch;
   window.noted = [];
   window.fetch = (url, options = {}) => {
-    const size = (options.body ?? "").replace(/"seen":\\d+/, "").length;
+    const size = (options.body ?? "").replace(/"(seen|low|high)":\\d+/g, "").length;
     noted.push([performance.now(), options.method ?? "GET", url, size]);
     return plain(url, options);
   };
 }"""
 
-PLAY = """async ([server, name, every, clicks]) => {
+PLAY = """async ([server, name, every, clicks, segments]) => {
   const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   return Promise.all(clicks.map(async (click, n) => {
     await pause(1000 * every * n);
     const url = `${server}/${n}/../experiments/${name}`;
     const device = devote.join(url, {fallback: "plain", within: 60_000});
     await device.ready;
-    const choice = await device.choose();
+    const choice = await device.choose(segments ? { segment: segments[n] } : {});
     const asked = performance.now();
     const planned = asked + 1000 * device.status().replyIn;
     if (click !== null) {
@@ -80,7 +83,9 @@ ALLOWED = {
     ("GET", "/messages"): None,
     ("POST", "/messages"): {"message", "signature"},
 }
-ANSWER = {"v", "type", "experiment", "voter", "arm", "bit", "number", "seen"}
+ANSWER = {"v", "type", "experiment", "voter", "arm", "number", "seen"}
+CONTENTS = ({"bit"}, {"low", "high"})
+KINDS = {"click": ("a click", "no click"), "segment": ("a decided segment", "an open one")}
 
 
 @dataclass
@@ -103,19 +108,19 @@ class Leaves:
         found = []
         for number, (method, path, _) in enumerate(shape):
             for since in ("asked", "planned"):
-                with_click, without = (
-                    np.array([run[number][since] for run in self.runs[clicked]])
-                    for clicked in (True, False)
+                one, other = (
+                    np.array([run[number][since] for run in self.runs[kind]])
+                    for kind in (True, False)
                 )
-                test = scipy.stats.ks_2samp(with_click, without)
+                test = scipy.stats.ks_2samp(one, other)
                 found.append((f"{method} {path} since {since}", test.statistic, test.pvalue))
         worst = min(p for _, _, p in found)
         assert worst > FALSE_ALARM / len(found), sorted(found, key=lambda each: each[2])[:2]
         return found
 
-    def residuals(self, clicked: bool) -> np.ndarray:
+    def residuals(self, kind: bool) -> np.ndarray:
         """Milliseconds from the moment that was drawn to the request with the answer."""
-        return np.array([run[-1]["planned"] for run in self.runs[clicked]])
+        return np.array([run[-1]["planned"] for run in self.runs[kind]])
 
 
 def check_wire(visitor: Visitor, url: str) -> None:
@@ -133,31 +138,49 @@ def check_wire(visitor: Visitor, url: str) -> None:
         else:
             body = json.loads(request.post_data)
             assert set(body) == fields
-            assert set(body.get("message", ANSWER)) == ANSWER
+            if "message" in body:
+                assert set(body["message"]) - ANSWER in CONTENTS
+                assert set(body["message"]) > ANSWER
 
 
-def measure(browser: Browser, world: World, runs: int, seed: int = 1) -> Leaves:
-    """So many devices with a click and so many without, one after the other in one page."""
+def measure(
+    browser: Browser,
+    world: World,
+    runs: int,
+    seed: int = 1,
+    by: Literal["click", "segment"] = "click",
+) -> Leaves:
+    """So many devices of each kind, one after the other in one page."""
     dice, leaves = random.Random(seed), Leaves()
-    spec = survey(reply_after=REPLY_AFTER, privacy=0.01)  # so that it stays open
-    url = world.open(spec, "open")
     clicks = [dice.uniform(0, 900 * REPLY_AFTER) for _ in range(runs)] + [None] * runs
     dice.shuffle(clicks)
+    if by == "click":
+        spec = survey(reply_after=REPLY_AFTER, privacy=0.01)  # so that it stays open
+        url, segments = world.open(spec, "open"), None
+        kinds = [click is not None for click in clicks]
+    else:
+        spec = segmented_spec(name=f"kinds-{seed}", reply_after=REPLY_AFTER, epsilon=0.02)
+        url = world.open_decided(spec, 0)
+        kinds = [True] * runs + [False] * runs
+        dice.shuffle(kinds)
+        segments = [spec.scheme.segments[0 if is_decided else 1] for is_decided in kinds]
+    before = len(world.answers(spec))
     visitor = Visitor(browser, world)
     page = visitor.visit()
     page.evaluate(NOTE)
-    found = page.evaluate(PLAY, [world.address, spec.name, EVERY, clicks])
-    for click, run in zip(clicks, found, strict=True):
-        leaves.runs[click is not None].append(run)
+    found = page.evaluate(PLAY, [world.address, spec.name, EVERY, clicks, segments])
+    for kind, run in zip(kinds, found, strict=True):
+        leaves.runs[kind].append(run)
     check_wire(visitor, url)
     visitor.context.close()
-    assert len(world.answers(spec)) == 2 * runs
+    assert len(world.answers(spec)) == before + 2 * runs
     return leaves
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=500, help="of each kind")
+    parser.add_argument("--by", choices=KINDS, default="click", help="what tells the kinds apart")
     given = parser.parse_args()
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -166,13 +189,13 @@ def main() -> None:
         sync_playwright() as playwright,
     ):
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
-        leaves = measure(browser, world, given.runs)
+        leaves = measure(browser, world, given.runs, by=given.by)
         browser.close()
-    for clicked, runs in leaves.runs.items():
-        middle = np.percentile(leaves.residuals(clicked), [5, 50, 95]).round(1)
-        kind = "a click" if clicked else "no click"
+    for kind, runs in leaves.runs.items():
+        middle = np.percentile(leaves.residuals(kind), [5, 50, 95]).round(1)
+        name = KINDS[given.by][not kind]
         print(
-            f"{kind}: {len(runs)} devices; answers left {middle} ms (5, 50, 95 %) after it was due"
+            f"{name}: {len(runs)} devices; answers left {middle} ms (5, 50, 95 %) after it was due"
         )
     for what, distance, p in leaves.check():
         print(f"  {what:32} D = {distance:.3f}, p = {p:.3g}")

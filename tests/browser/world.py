@@ -1,5 +1,6 @@
 """A server process that allows a site's pages, its operator, and visitors in a browser."""
 
+import asyncio
 import itertools
 import socket
 import threading
@@ -11,9 +12,11 @@ from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, Request
 from tests.browser.site import Site
+from tests.schemes.segments import deciding
 from tests.server.live import TOKEN, run_and_cut
 
-from devote.boards.board import Experiment
+from devote.boards.board import Experiment, Outcome
+from devote.boards.http import HttpBoard
 from devote.boards.logs import HttpLog
 from devote.boards.operator import Operator
 from devote.boards.store import SqliteStore
@@ -59,6 +62,23 @@ class World(AbstractContextManager["World"]):
 
     def open(self, spec: ExperimentSpec, enrolment: str = "invite") -> str:
         return self.operator.open(Experiment(spec, enrolment))
+
+    def open_decided(self, spec: ExperimentSpec, *segments: int) -> str:
+        """Open a survey with segments, some of which others have decided already."""
+        url = self.open(spec, "open")
+
+        async def post() -> None:
+            async with HttpBoard(url) as board:
+                where = (await board.tally()).scope
+                for voter, answer in deciding(spec, *segments):
+                    await board.enrol(voter)
+                    assert await board.publish(voter.sign(answer, where)) is Outcome.ACCEPTED
+
+        # Beside the event loop that Playwright has in this thread.
+        thread = threading.Thread(target=lambda: asyncio.run(post()))
+        thread.start()
+        thread.join()
+        return url
 
     def answers(self, spec: ExperimentSpec) -> list[Answer]:
         return [message for _, message in self.operator.messages(spec.name, spec.n_arms)]

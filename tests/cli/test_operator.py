@@ -26,7 +26,7 @@ from tests.server.live import (
     vote,
 )
 
-from devote.page import add_page
+from devote.page.page import add_page
 from devote.server import Settings, create_app
 from devote.server import serve as serving
 

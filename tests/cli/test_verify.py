@@ -100,7 +100,7 @@ def test_ten_thousand_honest_answers_pass_and_the_report_says_what_was_checked(d
     assert "banner (survey): 10,000 messages of 10,000 voters, 10,000 enrolled" in ran.out
     assert "All is well." in ran.out
     assert len(re.findall(r"^\w+ +10,000 +-", ran.out, re.MULTILINE)) == 6
-    assert re.search(r"^count +2 +-", ran.out, re.MULTILINE)  # the tally and the page
+    assert re.search(r"^count +3 +-", ran.out, re.MULTILINE)  # the tally, the page and the list
     assert "What this cannot tell" in ran.out
     assert "left out" in ran.out
     (head,) = re.findall(r"^head (10000:\w{64})$", ran.out, re.MULTILINE)
@@ -175,7 +175,7 @@ def test_a_tally_or_a_page_that_does_not_follow_from_the_log_is_found(
     with serving(tmp_path / "server.db") as url:
         ran = devote("verify", url)
         assert ran.code == 1
-        assert "the server gives as page's answer ['0'] of 6 messages" in ran.out
+        assert "the page gives as page's answer ['0'] of 6 messages" in ran.out
 
 
 def test_arms_that_a_server_falsely_asks_about_and_a_false_snapshot_are_found(
@@ -360,7 +360,7 @@ def test_a_device_of_a_survey_remembers_its_answer_and_the_tally_it_was_told(dev
         told = json.loads(ran.out)
     assert told["answer"] == ["0"]
     assert told["checked"]["memory"] == 1
-    assert told["checked"]["count"] == 4  # the tally, the page, and what each device was told
+    assert told["checked"]["count"] == 5  # the tally, the page, the list, what each device was told
     drop = ("DELETE FROM messages WHERE number = ?", (told["number"],))
     with serving(tmp_path / "server.db", drop) as url:  # the answer that decided is taken back
         ran = devote("verify", url, "--save", tmp_path / "now.jsonl")

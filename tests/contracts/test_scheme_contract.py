@@ -381,9 +381,7 @@ class Room:
                     player.receive(message)
 
     def restore(self, n):
-        text = self.players[n].to_json()
-        assert text == json.dumps(self.players[n].to_dict())
-        saved = json.loads(text)
+        saved = json.loads(self.players[n].to_json())
         self.players[n] = restore_player(self.spec, saved, self.board, len(self.players))
 
     def seen(self):

@@ -11,7 +11,7 @@ from tests.server.live import open_store, serving_in_thread
 
 import devote
 from devote.device import Device
-from devote.page import add_page
+from devote.page.page import add_page
 from devote.protocol import ExperimentSpec
 from devote.server import create_app
 

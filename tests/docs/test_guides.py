@@ -198,4 +198,4 @@ def test_every_code_of_an_error_in_a_browser_is_named():
     )
     named = text_of(DOCS / "browser.md").partition("\nEach `code`")[2].partition("\n## ")[0]
     assert re.findall(r"^- `(\w+)`: ", named, re.MULTILINE) == codes
-    assert len(codes) == 15
+    assert len(codes) == 17

@@ -19,7 +19,7 @@ from devote.gossip import http as listening
 from devote.gossip.exchange import PeerLied, Unreachable
 from devote.gossip.http import Dialler, Listener, sender
 from devote.gossip.settings import GossipError
-from devote.page import add_page
+from devote.page.page import add_page
 from devote.server import create_app
 
 

@@ -252,3 +252,14 @@ def test_a_server_that_goes_away_and_comes_back_is_an_event_each(tmp_path, clien
         )
     finally:
         away.stop()
+
+
+def test_a_user_who_stays_out_sees_the_default_and_a_limit_that_is_none_is_an_error(client):
+    limits = {"open-flag": Flag(join={"traffic": 1e-12}), "boolean-flag": Flag(join={"traffic": 2})}
+    shop = client(flags=limits)
+    found = shop.get_string_details("open-flag", "neither", EvaluationContext("ann"))
+    assert (found.value, found.reason) == ("neither", Reason.DEFAULT)
+    assert "traffic" in found.flag_metadata["why"]
+    wrong = shop.get_boolean_details("boolean-flag", False, EvaluationContext("ann"))
+    assert (wrong.value, wrong.error_code) == (False, ErrorCode.GENERAL)
+    assert "traffic=2" in wrong.error_message

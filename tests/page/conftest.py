@@ -5,7 +5,7 @@ from tests.page.applause import Applause, register
 from tests.page.watching import Onlooker, Voters
 from tests.server.live import TOKEN, open_store, serving_in_thread
 
-from devote.page import add_page
+from devote.page.page import add_page
 from devote.protocol import messages
 from devote.protocol.scheme import SCHEMES
 from devote.server import Settings, create_app

@@ -74,6 +74,7 @@ async def test_the_list_says_how_each_experiment_stands(server):
         "status": "agreed",
         "open": 1,
         "answer": ["0"],
+        "decided": None,
     }
 
 

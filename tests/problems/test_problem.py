@@ -23,12 +23,15 @@ def problems(draw):
         "summary": draw(st.text(max_size=5)),
     }
     family = draw(st.sampled_from(["bernoulli", "beta", "uniform"]))
-    shape = draw(st.sampled_from(["plain", "drift", "switches", "groups", "replay"]))
+    shape = draw(st.sampled_from(["plain", "drift", "switches", "groups", "shares", "replay"]))
     if shape == "replay":
         return Problem("p", replay=draw(st.lists(row, min_size=1, max_size=4)), **common)
     if shape == "groups":
         pairs = [(1 / 3, draw(row)), (2 / 3, draw(row))]
         return Problem("p", groups=pairs, rewards=family, **common)
+    if shape == "shares":
+        rows = [draw(row), draw(row)]
+        return Problem("p", groups=rows, shares=(1 / 3, 2 / 3), rewards=family, **common)
     if shape == "switches":
         pairs = [(time, draw(row)) for time in draw(st.sets(st.integers(1, 99)).map(sorted))]
         return Problem("p", draw(row), switches=pairs, rewards=family, **common)
@@ -136,6 +139,10 @@ TWO = [0.5, 0.6]
             lambda: Problem("p", TWO, groups=[(0.5, [1, 0]), (0.5, [0, 1])]),
             r"not the averages of the groups.*\nLeave means out",
         ),
+        (lambda: Problem("p", groups=[TWO, TWO], shares=[1]), r"1 shares for 2 groups.\nGive"),
+        (lambda: Problem("p", TWO, shares=[1]), r"1 shares for 0 groups"),
+        (lambda: Problem("p", groups=[TWO, TWO], shares=[1, 0]), r"must be positive"),
+        (lambda: Problem("p", groups=[TWO, TWO]), r"groups\[0\].*\nGive|must be"),
         (
             lambda: Problem("p", groups=[(0.5, TWO), (0.5, TWO)]).environment(1),
             r"n_players=1 cut by.*without players",

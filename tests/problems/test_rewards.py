@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from devote.problems import Problem, mean_reward, pay
+from devote.problems import Problem, Split, Uniform, Zipf, mean_reward, pay
 from devote.problems.rewards import BERNOULLI, Environment, segment_at
 
 LAST = math.nextafter(1.0, 0.0)
@@ -88,6 +88,20 @@ def test_groups_are_consecutive_blocks_of_players():
     assert env.groups == [0, 0, 1, 1, 1, 1, 1, 1]
     assert [mean_reward(env, 0, player, 0) for player in (0, 1, 2, 7)] == [0.9, 0.9, 0.2, 0.2]
     assert [mean_reward(env, 0, player, 1) for player in (0, 1, 2, 7)] == [0.1, 0.1, 0.8, 0.8]
+
+
+@pytest.mark.parametrize("activity", [Uniform(), Zipf(1.1), Split(0.1, 0.9)])
+def test_with_shares_groups_are_spread_over_players_however_often_they_wake(activity):
+    shares, n = (0.5, 0.3, 0.2), 1_000
+    rows = [(0.9, 0.1), (0.1, 0.9), (0.5, 0.5)]
+    problem = Problem("p", groups=rows, shares=shares, activity=activity)
+    groups = problem.environment(n).groups
+    assert [groups.count(g) for g in range(3)] == [500, 300, 200]
+    for most in range(n):
+        for g, share in enumerate(shares):
+            assert abs(groups[:most].count(g) - share * most) <= 1.0 + 1e-9
+    assert problem.values(n, 0) == pytest.approx([0.58, 0.42], abs=0.05)
+    assert problem.means == pytest.approx((0.58, 0.42))
 
 
 def test_segments_groups_and_drift_combine_by_the_documented_index():

@@ -1,13 +1,12 @@
 """A learner's state outlives the version that made it."""
 
 import json
-import math
 import random
 
 import pytest
 
 from devote.protocol import ExperimentSpec
-from devote.protocol.learner import Learner, LearnerSettings
+from devote.protocol.learner import Learner
 
 MEANS = (0.9, 0.8, 0.2, 0.1)
 
@@ -29,19 +28,9 @@ def test_a_restored_learner_goes_on_as_if_nothing_had_been(algorithm, pulls):
     spec = ExperimentSpec(arms=4, algorithm=algorithm, epsilon=0.01)
     learner = Learner(spec.scheme.learner(spec))
     play(learner, random.Random(pulls), pulls)
-    restored = learner.restored(json.loads(learner.to_json()))
+    restored = learner.restored(json.loads(json.dumps(learner.to_dict())))
     for one in (learner, restored):
         one.abandon()
     assert play(restored, random.Random(1), 200) == play(learner, random.Random(1), 200)
     assert restored.remaining == learner.remaining
     assert restored.to_dict() == learner.to_dict()
-
-
-@pytest.mark.parametrize("odd", [math.inf, -math.inf, True, False, 1e300, 5e-324, -0.0, 7])
-def test_whatever_a_subroutine_keeps_is_written_as_json_writes_it(odd):
-    learner = Learner(LearnerSettings("lucb", n_arms=3, epsilon=0.25, eta=0.1, options={}))
-    learner.activate(0.5)
-    for buffer in (learner.state.ints, learner.state.sums):
-        buffer[0] = odd
-        assert learner.to_json() == json.dumps(learner.to_dict())
-    assert json.loads(learner.to_json()) == learner.to_dict()

@@ -20,7 +20,7 @@ from devote.boards.identity import Identity
 from devote.boards.operator import Operator
 from devote.device import Device
 from devote.device.sync import sync_once
-from devote.page import add_page
+from devote.page.page import add_page
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec
 from devote.schemes import SCHEMES

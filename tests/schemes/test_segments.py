@@ -1,12 +1,17 @@
 """Surveys with segments: what devices send, and what the board counts, refuses and shows."""
 
+import itertools
 import json
+from collections import Counter
+from fractions import Fraction
 from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.schemes.segments import NAMES, public
 from tests.schemes.surveys import answer
+from tests.schemes.test_signed_subsets import REWARDS, odds
 
 from devote.protocol import (
     ExperimentSpec,
@@ -17,11 +22,11 @@ from devote.protocol import (
     restore_player,
     to_json,
 )
+from devote.rules.randomizer import GRID
 from devote.schemes import SegmentedAnswer, Survey
+from devote.schemes.survey.respondent import COIN
 from devote.schemes.survey.segment_learner import asks_about, make_bets, new_segments, take
 from devote.schemes.survey.signed_subsets import pack, unpack
-
-NAMES = ("phone", "tablet", "desktop")
 
 
 def spec_of(arms=3, segments=NAMES, *, privacy=None, liars=0, subset=None, **changes):
@@ -189,23 +194,6 @@ def test_visitors_of_three_kinds_end_with_the_best_arm_of_each(privacy):
     assert (settled.settled, settled.best) == (1, 1)
 
 
-def public(decided=(), asked=(0, 1, 2), status="open"):
-    rows = [
-        {"status": "agreed" if z in decided else "open", "leader": z, "shared": [z], "asked": []}
-        for z in range(3)
-    ]
-    arms = [0, 1, 2]
-    return {
-        "status": status,
-        "answer": arms,
-        "shared": arms,
-        "asked": list(asked),
-        "counts": [1, 1, 1],
-        "snapshot": 7,
-        "segments": rows,
-    }
-
-
 @given(u=st.floats(0, 1, exclude_max=True), seed=st.integers(0, 99))
 def test_the_arm_asked_about_does_not_depend_on_the_segment_nor_on_what_it_is_shown(u, seed):
     spec = spec_of(privacy=2.0)
@@ -235,6 +223,56 @@ def test_a_decided_segments_answer_does_not_depend_on_its_reward_and_is_a_fair_c
             said.setdefault(place, set()).add(unpack(message.low, message.high, 3))
     plus, minus = {(0, 1, 0)}, {(0, -1, 0)}
     assert list(said.values()) == [plus, plus, plus, minus, minus]
+
+
+def chances(spec, tally, segment, reward):
+    """The exact probability of each message of a device that has read a tally; arms drawn alike."""
+    subsets, n = spec.scheme.subsets, len(spec.scheme.segments)
+    z, bits = spec.scheme.segments.index(segment), (n - 1).bit_length()
+    first = subsets.absent + subsets.other
+    kinds = [first + int(x * (subsets.own - subsets.other)) for x in (*REWARDS, COIN)]
+    ends = sorted({0, subsets.absent, *kinds, GRID})
+    strangers = [other for other in range(n) if other != z]
+    noises = [
+        [*(other / 2**bits for other in others), *(sign / 2 for sign in signs)]
+        for others in itertools.permutations(strangers, subsets.size)
+        for signs in itertools.product((0, 1), repeat=subsets.size)
+    ]
+    found = Counter()
+    for begin, end in itertools.pairwise(ends):
+        for noise in noises:
+            said = set()
+            for place in (begin, end - 1):  # and so all places in between
+                player = device(spec)
+                player.read(tally)
+                draws = iter([place / GRID, *noise])
+                player.activate(0.6, segment=segment, draws=draws.__next__)
+                said.update(player.reward(reward))
+                assert next(draws, None) is None
+            [message] = said
+            found[message] += Fraction(end - begin, GRID * len(noises))
+    assert sum(found.values()) == 1
+    return found
+
+
+@pytest.mark.parametrize("privacy", [1.0, 4.0])
+@pytest.mark.parametrize("size", [1, 2])
+def test_a_server_that_shows_a_device_what_it_likes_learns_no_more_than_the_privacy_allows(
+    size, privacy
+):
+    """Whichever arms it asks about and whatever it says of the segments, also of this one only."""
+    spec = spec_of(privacy=privacy, subset=size, epsilon=0.1)
+    for decided in itertools.chain(*(itertools.combinations(range(3), n) for n in range(3))):
+        for asked in ((0, 1, 2), (2,), (0, 1)):
+            tables = [
+                chances(spec, public(decided, asked), segment, reward)
+                for segment in NAMES
+                for reward in REWARDS
+            ]
+            assert len({(message.arm, message.seen) for table in tables for message in table}) == 1
+            for message in set().union(*tables):
+                likely = [table[message] for table in tables]
+                assert max(likely) <= odds(privacy) * min(likely)
 
 
 def test_once_it_has_answered_a_device_plays_what_leads_in_its_segment():

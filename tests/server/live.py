@@ -21,7 +21,7 @@ from tests.boards.local import here, scope
 from devote.boards.board import Envelope, Experiment
 from devote.boards.identity import Identity
 from devote.boards.store import SqliteStore
-from devote.page import add_page
+from devote.page.page import add_page
 from devote.protocol import ExperimentSpec
 from devote.protocol.messages import Scope, to_dict
 from devote.schemes import Vote

@@ -11,7 +11,7 @@ from pathlib import Path
 
 CODE = """
 import sys
-from devote.page import add_page
+from devote.page.page import add_page
 from devote.server import Settings, run_server
 path, port, token = sys.argv[1:]
 run_server(path, port=int(port), settings=Settings(token=token), extend=add_page)

@@ -17,7 +17,7 @@ from tests.server.live import (
 
 from devote.boards.board import BoardRefused
 from devote.boards.operator import Operator
-from devote.page import add_page
+from devote.page.page import add_page
 from devote.server import Settings, create_app
 from devote.server.settings import (
     Grant,

@@ -12,6 +12,8 @@ const LONGEST_WAIT = 3_600;
 /** Seconds: what a page does with a reward must be over long before its answer leaves. */
 const SHORTEST_REPLY = 1;
 
+const MOST_SEGMENTS = 64;
+
 /** The largest whole number on the wire. */
 const MOST = 2 ** 53;
 
@@ -32,6 +34,16 @@ export interface Survey extends Scope {
   /** Seconds. */
   readonly replyAfter: number;
   readonly byInvite: boolean;
+  /** The names of the kinds of users, none where all are of one kind. */
+  readonly segments: readonly string[];
+  /** How many segments an answer holds. */
+  readonly subset: number;
+}
+
+/** How a segment stands: the arm that leads there, or has won. */
+export interface Segment {
+  readonly status: "open" | "agreed";
+  readonly leader: number;
 }
 
 /**
@@ -44,6 +56,7 @@ export interface Told {
   readonly answer: readonly number[];
   readonly asked: readonly number[];
   readonly snapshot: number;
+  readonly segments: readonly Segment[];
 }
 
 /** What a request to join is answered; `said` are own earlier answers. */
@@ -117,15 +130,17 @@ export class Board {
         `This client speaks survey; ${spec.name} has the scheme ${spec.scheme.name}. Open it with scheme = "survey".`,
       );
     const print = await fingerprint(spec as Json);
-    const { privacy, answers, reply_after: replyAfter } = spec.scheme;
+    const { privacy, answers, reply_after: replyAfter, segments = [], subset = 1 } = spec.scheme;
     const isNoiseless = privacy === "none";
     const isRight = Array.isArray(spec.arms) && spec.arms.length > 1 && spec.arms.every(isName)
       && (isNoiseless || positive(privacy)) && Number.isInteger(answers) && answers > 0
-      && positive(replyAfter) && replyAfter >= SHORTEST_REPLY;
+      && positive(replyAfter) && replyAfter >= SHORTEST_REPLY
+      && Array.isArray(segments) && segments.every(isName) && segments.length !== 1 && segments.length <= MOST_SEGMENTS
+      && (segments.length === 0 || (answers === 1 && Number.isInteger(subset) && subset > 0 && subset < segments.length));
     if (print !== told.fingerprint || !isRight) throw nonsense(this.url);
     return {
       board: told.board, fingerprint: print, name: spec.name, arms: spec.arms, answers, replyAfter,
-      privacy: isNoiseless ? null : privacy, byInvite: told.enrolment !== "open",
+      privacy: isNoiseless ? null : privacy, byInvite: told.enrolment !== "open", segments, subset,
     };
   }
 
@@ -144,20 +159,29 @@ export class Board {
     const arms = scope.arms.length;
     if (board !== scope.board || print !== scope.fingerprint)
       throw new DevoteError("changed", `Another experiment answers at ${this.url}; nothing is sent to it. Give it another name.`);
-    const { status, shared, answer, asked, snapshot } = (tally ?? {}) as Fields;
+    const { status, shared, answer, asked, snapshot, segments = [] } = (tally ?? {}) as Fields;
     const areArms = (list: unknown): list is number[] =>
       Array.isArray(list) && list.every((arm) => Number.isInteger(arm) && arm >= 0 && arm < arms)
       && list.length > 0 && new Set(list).size === list.length;
     const isRight = areArms(shared) && areArms(answer) && areArms(asked)
       && `${[...shared].sort()}` === `${[...answer].sort()}` && asked.every((arm) => shared.includes(arm))
       && Number.isInteger(number) && Number.isInteger(snapshot) && snapshot >= 0 && snapshot <= MOST
-      && status === (shared.length > 1 ? "open" : "agreed");
+      && Array.isArray(segments) && segments.length === scope.segments.length
+      && segments.every((row) => (row?.status === "open" || row?.status === "agreed") && shared.includes(row.leader))
+      && status === ((segments[0] ? segments.some((row) => row.status === "open") : shared.length > 1) ? "open" : "agreed");
     if (!isRight) throw nonsense(this.url);
-    return { number, told: { status, shared, answer, asked, snapshot } };
+    const rows = segments.map(({ status, leader }: Segment) => ({ status, leader }));
+    return { number, told: { status, shared, answer, asked, snapshot, segments: rows } };
   }
 
   async post(envelope: Envelope): Promise<Outcome> {
     return this.#outcome(await this.#ask("/messages", envelope));
+  }
+
+  /** Post it from a page that is being left: nobody waits for what becomes of it. */
+  postLast(envelope: Envelope): void {
+    const posted = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(envelope) };
+    fetch(`${this.url}/messages`, { ...PRIVATE, ...posted, keepalive: true }).catch(() => undefined);
   }
 
   #outcome(told: Fields): Outcome {
@@ -184,7 +208,7 @@ export class Board {
     if (answer.ok || (answer.status === 403 && told.outcome === "refused")) return told;
     if (answer.status === 429 || answer.status === 503)
       throw new DevoteError("busy", `${this.url} is busy. It is tried again.`, retryAfter(answer.headers));
-    throw new DevoteError("server", `${this.url} answered ${answer.status}: ${`${told.error}`.split("\n")[0]}`);
+    throw new DevoteError(answer.status === 404 ? "unknown" : "server", `${this.url} answered ${answer.status}: ${`${told.error}`.split("\n")[0]}`);
   }
 
   /** A browser does not say why it hands out no answer: ask for one that need not be read. */

@@ -3,7 +3,7 @@
  * its answer leaves. While the page is open the clock is one that never jumps.
  */
 import { DevoteError } from "./errors.js";
-import { ask, isOpen, replyAfter, resume, reward, type Play, type State } from "./state.js";
+import { ask, isOpen, replyAfter, resume, reward, takeSegment, type Play, type State } from "./state.js";
 import type { Store } from "./store.js";
 
 type Step<T> = (state: State, save: () => void) => T;
@@ -18,6 +18,8 @@ export class Core {
   #timed: string | null = null;
   #closes = 0;
   #leaves = 0;
+  /** The play that this page was the first to hand out, until the page is left. */
+  #own: string | null = null;
 
   constructor(store: Store, url: string) {
     this.#store = store;
@@ -53,18 +55,32 @@ export class Core {
     });
   }
 
+  /** Whether this page was the first to hand out the play, and was not left since. */
+  isOwn(id: string): boolean {
+    return id === this.#own;
+  }
+
+  /** The page is left. */
+  leave(): void {
+    this.#own = null;
+  }
+
   /** The open question; or a new one, if one may be asked and it is not too late. */
-  async ask(isLate: () => boolean): Promise<{ play: Play; isNew: boolean } | null> {
+  async ask(
+    segment: string | undefined, isLate: () => boolean, endsWithPage: boolean,
+  ): Promise<{ play: Play; isNew: boolean } | null> {
     return this.step((state, save) => {
       const { play } = state;
       if (isLate()) return null;
-      if (play !== null && isOpen(play)) {
+      if (takeSegment(state, segment)) save();
+      if (play !== null && isOpen(play) && (!play.endsWithPage || this.isOwn(play.id))) {
         if (!play.shared) save();
         play.shared = true;
         return { play, isNew: false };
       }
-      const asked = ask(state, Date.now());
+      const asked = ask(state, Date.now(), endsWithPage);
       if (asked === null) return null;
+      this.#own = asked.id;
       this.#time(asked, replyAfter(state), asked.leavesAt - asked.askedAt);
       save();
       return { play: asked, isNew: true };

@@ -3,15 +3,17 @@
  *
  * Every call is a step in the browser's store; none but the first join waits for the network. Tabs share
  * the store. One at a time joins or sends: it holds a Web Lock. When an answer leaves is drawn with the
- * question, and `reward` neither sends nor wakes anything.
+ * question, and `reward` neither sends nor wakes anything. With `leave: "send"` an answer leaves with its
+ * page, if that is left earlier: it is signed beforehand, because a page that is left can wait for nothing.
  */
 import { Board, checkPins, PATIENCE } from "./board.js";
 import { Core } from "./core.js";
 import { asDevoteError, DevoteError, type Code } from "./errors.js";
 import { uniform } from "./noise.js";
-import { isOpen, reward } from "./state.js";
+import type { Envelope } from "./signing.js";
+import { areWanted, hasWaiting, isOpen, reward, standing, type Play, type State } from "./state.js";
 import { Store } from "./store.js";
-import { enrol, round } from "./sync.js";
+import { enrol, round, signed } from "./sync.js";
 
 export interface Options {
   /** The arm to show when nothing better is known in time. */
@@ -24,6 +26,17 @@ export interface Options {
   readonly privacy?: number;
   /** The fingerprint of the only specification that the page accepts. */
   readonly fingerprint?: string;
+  /**
+   * `"send"`: when the page is left, its answer is sent at once, click or no click. For a click that leads to a
+   * page without the client. When the page is left is then seen on the network.
+   */
+  readonly leave?: "send";
+}
+
+/** Of whom a choice is. */
+export interface Visitor {
+  /** The kind of user, where the survey has segments: the same each time. It never leaves the browser. */
+  readonly segment?: string;
 }
 
 /** What to show. */
@@ -43,9 +56,9 @@ export interface Status {
   /** Of the survey, by what was read last. */
   readonly state: "open" | "agreed";
   readonly arms: readonly string[];
-  /** The arm that looks best; null before the first read. */
+  /** The arm that looks best, in the own segment if one was given; null before the first read. */
   readonly leader: string | null;
-  /** The arm that the survey has settled on; null before that. */
+  /** The arm that the survey has settled on, for the own segment if there are any; null before that. */
   readonly best: string | null;
   /** How many answers of this browser the board has. */
   readonly sent: number;
@@ -56,7 +69,7 @@ export interface Status {
 }
 
 const WITHIN = 500;
-const RETRIED: readonly Code[] = ["offline", "busy", "server", "refused"];
+const RETRIED: readonly Code[] = ["offline", "busy", "server", "unknown", "refused"];
 const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** Milliseconds before the first and at most before any other attempt after one that failed. */
@@ -66,6 +79,21 @@ const CAP = 300_000;
 /** Take part in the survey at `url`. Returns at once, and throws nothing: `status().trouble` tells. */
 export const join = (url: string, options: Options): Device => new Device(url, options);
 
+/**
+ * Send what earlier pages of this origin have left, when it is due: for every page of a site, also those that
+ * ask nothing. Throws nothing; gives the devices that have something to send.
+ */
+export const resume = async (): Promise<Device[]> => {
+  try {
+    const store = await Store.open();
+    const waiting = (await store.all()).filter(hasWaiting);
+    store.close();
+    return waiting.map(({ url, survey: { fingerprint } }) => new Device(url, { fallback: "", fingerprint }));
+  } catch {
+    return []; // without a store nothing was left
+  }
+};
+
 export class Device {
   readonly #url: string;
   readonly #board: Board;
@@ -74,12 +102,23 @@ export class Device {
   #core: Core | null = null;
   /** Why there is no store. */
   #noStore: DevoteError | null = null;
+  /** What is wrong with the segment that was given last. */
+  #misuse: DevoteError | null = null;
   /** The attempt to open the store and to join; it never fails. */
   #opening: Promise<void>;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #failures = 0;
   #retryAt = 0;
   #isClosed = false;
+  /** What is sent if the page is left now; null while a reward is being stored. */
+  #last: Envelope | null = null;
+  readonly #leave = () => {
+    const state = this.#core?.state;
+    const isLate = state?.play?.number !== this.#last?.message.number;
+    if (this.#last !== null && !isLate && areWanted(state!)) this.#board.postLast(this.#last);
+    this.#last = null;
+    this.#core?.leave();
+  };
   readonly #online = () => {
     this.#retryAt = 0;
     void this.#tick();
@@ -93,6 +132,7 @@ export class Device {
     this.#tabs = globalThis.BroadcastChannel && new BroadcastChannel(this.#name);
     if (this.#tabs) this.#tabs.onmessage = () => void this.#tick();
     globalThis.addEventListener?.("online", this.#online);
+    if (options.leave === "send") globalThis.addEventListener?.("pagehide", this.#leave);
     this.#opening = this.#open();
   }
 
@@ -102,7 +142,7 @@ export class Device {
   }
 
   /** What to show. Never fails, and answers within the time given. */
-  choose(): Promise<Choice> {
+  choose({ segment }: Visitor = {}): Promise<Choice> {
     let isLate = false;
     const late = new Promise<Choice>((resolve) =>
       setTimeout(() => {
@@ -110,8 +150,9 @@ export class Device {
         resolve(this.#rest());
       }, this.#options.within ?? WITHIN),
     );
-    const asked = this.#choose(() => isLate).catch((error) => {
-      this.#failed(error);
+    const asked = this.#choose(segment, () => isLate).catch((error) => {
+      if (error instanceof DevoteError && error.code === "segment") this.#misuse = error;
+      else this.#failed(error);
       return this.#rest();
     });
     return Promise.race([asked, late]);
@@ -122,16 +163,23 @@ export class Device {
     if (typeof x !== "number" || !(x >= 0 && x <= 1))
       throw new DevoteError("reward", "A reward is a number from 0 to 1. Pass 1 for a click.");
     if (choice.play === null || this.#core === null) return "unasked";
-    return this.#core.step((state, save) => {
+    const core = this.#core, last = this.#last;
+    const isOwn = core.isOwn(choice.play);
+    this.#last = null;
+    const fate = await core.step((state, save) => {
       const { play } = state;
       if (play === null || play.id !== choice.play || !isOpen(play)) return "closed";
+      if (play.endsWithPage && !isOwn) return "closed";
       reward(state, play, x);
       save();
       return "counted";
     });
+    const { play } = core.state!;
+    this.#last = last && fate === "counted" && play?.content != null ? await signed(core.state!, play) : last;
+    return fate;
   }
 
-  /** The arm that the survey has settled on; null before that. */
+  /** The arm that the survey has settled on, for the own segment if there are any; null before that. */
   best(): string | null {
     return this.status().best;
   }
@@ -140,16 +188,17 @@ export class Device {
   status(): Status {
     const state = this.#core?.state;
     const arms = state?.survey.arms ?? [];
-    const leader = state?.told ? arms[state.told.answer[0]!]! : null;
+    const own = state?.told ? standing(state) : null;
+    const leader = own && arms[own.leader]!;
     return {
       joined: state?.enrolled ?? false,
       state: state?.told?.status ?? "open",
       arms,
       leader,
-      best: state?.told?.status === "agreed" ? leader : null,
+      best: own?.isDecided ? leader : null,
       sent: state?.sent.length ?? 0,
       replyIn: this.#core?.leavesIn ?? null,
-      trouble: this.#core?.trouble ?? this.#noStore,
+      trouble: this.#misuse ?? this.#core?.trouble ?? this.#noStore,
     };
   }
 
@@ -158,6 +207,7 @@ export class Device {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     globalThis.removeEventListener?.("online", this.#online);
+    globalThis.removeEventListener?.("pagehide", this.#leave);
     this.#tabs?.close();
     this.#core?.close();
   }
@@ -173,21 +223,32 @@ export class Device {
     return { name, arm: arms.includes(name) ? arms.indexOf(name) : null, play: null };
   }
 
-  async #choose(isLate: () => boolean): Promise<Choice> {
+  async #choose(segment: string | undefined, isLate: () => boolean): Promise<Choice> {
     await this.#opening;
     const core = this.#core;
     if (!core?.state?.enrolled) return this.#rest();
     checkPins(this.#options, core.state.survey);
-    const asked = await core.ask(isLate);
+    const asked = await core.ask(segment, isLate, this.#options.leave === "send");
+    this.#misuse = null;
     if (asked === null) return this.#rest();
     const { play, isNew } = asked;
     if (isNew && isLate()) {
       await core.withdraw(play); // the page shows something else by now
       return this.#rest();
     }
-    if (isNew) this.#tabs?.postMessage(null); // so that another tab sends it if this one is closed
+    if (isNew) {
+      this.#tabs?.postMessage(null); // so that another tab sends it if this one is closed
+      if (play.endsWithPage) this.#last = await this.#unrewarded(core.state, play);
+    }
     this.#schedule();
-    return { name: core.state.survey.arms[play.arm]!, arm: play.arm, play: play.id };
+    return { name: core.state.survey.arms[play.shown]!, arm: play.shown, play: play.id };
+  }
+
+  /** The answer of a question whose reward does not come. */
+  #unrewarded(state: State, play: Play): Promise<Envelope> {
+    const closed = { ...play };
+    reward(state, closed, 0);
+    return signed(state, closed);
   }
 
   async #open(): Promise<void> {

@@ -7,13 +7,15 @@ export type Code =
   | "invite" // an invite is needed and none was given, or it was used before
   | "origin" // the server is there, but does not let pages of this origin read its answers
   | "version" // the server speaks another version
-  | "server" // what answered is not a devote server, or does not know the experiment
+  | "unknown" // the server has no experiment of the name
+  | "server" // what answered is not a devote server
   | "offline" // nothing answered in time
   | "busy" // the server asked to be left alone for a while
   | "pinned" // the experiment is not one that the page accepts: less private, or another specification
   | "changed" // another experiment answers under the name
   | "refused" // the board refused what was sent
   | "clock" // the clock was set back; the wait was counted anew
+  | "segment" // no segment of this survey, none where one is needed, or another one than before
   | "reward"; // a reward that is not a number from 0 to 1
 
 /** An error of this client: `code` for programs, `message` for people. */

@@ -9,18 +9,20 @@ export interface Scope {
   readonly fingerprint: string;
 }
 
-/** One noisy bit about one play. */
-export interface Answer {
+/** What the noise makes of a reward: a bit; with segments, signs of some of them. */
+export type Content = { readonly bit: 0 | 1 } | { readonly low: number; readonly high: number };
+
+/** What a device sends about one play. */
+export type Answer = Content & {
   readonly v: 2;
-  readonly type: "answer";
+  readonly type: "answer" | "segmented_answer";
   readonly experiment: string;
   readonly voter: string;
   readonly arm: number;
-  readonly bit: 0 | 1;
   readonly number: number;
   /** The snapshot from whose asked arms `arm` was drawn. */
   readonly seen: number;
-}
+};
 
 /** A signed message. */
 export interface Envelope {

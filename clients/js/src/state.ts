@@ -5,12 +5,16 @@
  *   ask -> (reward or close) -> release -> settle
  *
  * A question is an arm with the noise for its answer, drawn together and once. The reward, or none in
- * time, makes the bit; the noise is then forgotten. When its moment has come the answer is released:
- * signed, in the outbox. The board's word settles it.
+ * time, makes the answer's content; the noise is then forgotten. When its moment has come the answer is
+ * released: signed, in the outbox. The board's word settles it.
+ *
+ * The own segment is kept here and never sent. Once it is decided its answer is played, and a question
+ * is put as before, with a fair coin in place of a reward.
  */
 import type { Survey, Told } from "./board.js";
-import { below, blur, GRID, truths, uniform } from "./noise.js";
-import type { Answer, Envelope } from "./signing.js";
+import { DevoteError } from "./errors.js";
+import { below, blur, drawNoise, GRID, signedSubset, subsets, truths, uniform, type Noise } from "./noise.js";
+import type { Answer, Content, Envelope } from "./signing.js";
 
 /** An answer leaves between 1.05 and 1.25 times `replyAfter` after the choice. */
 const EARLIEST = 0.05;
@@ -20,24 +24,32 @@ const LATEST = 0.25;
 export interface Play {
   /** By which a page names it. */
   readonly id: string;
+  /** That the answer is about. */
   readonly arm: number;
+  /** That is played: another one if the own segment is decided, and a fair coin is the reward. */
+  readonly shown: number;
+  readonly isCoin: boolean;
   readonly number: number;
   /** The snapshot from whose asked arms the arm was drawn. */
   readonly seen: number;
-  /** Until the bit is made of it. */
-  noise: number | null;
-  bit: 0 | 1 | null;
+  /** Until the content is made of it. */
+  noise: number | Noise | null;
+  content: Content | null;
   /** Milliseconds of the wall clock, which are looked at only when a page is opened. */
   askedAt: number;
   leavesAt: number;
   /** Whether it was handed out a second time, to another tab or after a reload. */
   shared: boolean;
+  /** Whether its answer is sent when its page is left: then no other page hands it out or rewards it. */
+  readonly endsWithPage: boolean;
 }
 
 export interface State {
   readonly url: string;
   /** That of the first join. */
   survey: Survey;
+  /** The own one, by its number; it never leaves the store. */
+  segment: number | null;
   /** Cannot be read out, only signed with. */
   readonly key: CryptoKey;
   readonly voter: string;
@@ -56,17 +68,48 @@ export interface State {
 /** What is known of a survey before the first join. */
 const UNKNOWN: Survey = {
   board: "-", fingerprint: "-", name: "", arms: [], privacy: null, answers: 0, replyAfter: 0, byInvite: false,
+  segments: [], subset: 1,
 };
 
 export const fresh = (url: string, key: CryptoKey, voter: string): State => ({
-  url, survey: UNKNOWN, key, voter, invite: null, enrolled: false, told: null, number: 0, given: 0, play: null, outbox: [], sent: [],
+  url, survey: UNKNOWN, segment: null, key, voter, invite: null, enrolled: false, told: null, number: 0, given: 0, play: null,
+  outbox: [], sent: [],
 });
 
 /** What was read last; before that, everything is asked about. */
 export const known = (state: State): Told => {
   const all = state.survey.arms.map((_, arm) => arm);
-  return state.told ?? { status: "open", shared: all, answer: all, asked: all, snapshot: 0 };
+  return state.told ?? { status: "open", shared: all, answer: all, asked: all, snapshot: 0, segments: [] };
 };
+
+/** How things stand for this device: the arm that leads, in its own segment if it has one, and has won or not. */
+export const standing = (state: State): { leader: number; isDecided: boolean } => {
+  const { status, answer, segments } = known(state);
+  const own = state.segment === null ? undefined : segments[state.segment];
+  const isDecided = (own?.status ?? (segments.length ? "open" : status)) === "agreed";
+  return { leader: own?.leader ?? answer[0]!, isDecided };
+};
+
+/** Keep the own segment, by its name; returns whether it is new. No error tells which one it is. */
+export const takeSegment = (state: State, name: string | undefined): boolean => {
+  const { name: survey, segments } = state.survey;
+  const wrong = (what: string) => new DevoteError("segment", `${survey} ${what}`);
+  if (segments.length === 0) {
+    if (name !== undefined) throw wrong("has no segments, and one was given. Leave it out.");
+    return false;
+  }
+  const known = `Pass one of: ${segments.join(", ")}.`;
+  if (name === undefined) throw wrong(`has segments, and none was given. ${known}`);
+  const segment = segments.indexOf(name);
+  if (segment < 0) throw wrong(`has no such segment. ${known}`);
+  if (state.segment !== null && state.segment !== segment)
+    throw wrong("was given another segment in this browser before. Pass the same each time.");
+  const isNew = state.segment === null;
+  state.segment = segment;
+  return isNew;
+};
+
+const subsetsOf = ({ segments, subset, privacy }: Survey) => subsets(segments.length, subset, privacy);
 
 export const isOpen = (play: Play): boolean => play.noise !== null;
 
@@ -79,30 +122,44 @@ const mayAsk = (state: State): boolean =>
   && state.play === null && state.outbox.length === 0;
 
 /** Put a question, if one may be asked. */
-export const ask = (state: State, wall: number): Play | null => {
+export const ask = (state: State, wall: number, endsWithPage = false): Play | null => {
   if (!mayAsk(state)) return null;
   const { asked, snapshot } = known(state);
+  const { leader, isDecided } = standing(state);
   const after = replyAfter(state);
   const wait = after * (1 + EARLIEST + (LATEST - EARLIEST) * uniform());
+  const arm = asked[Math.floor(uniform() * asked.length)]!;
+  const noise = state.segment === null ? uniform() : drawNoise(subsetsOf(state.survey), state.segment);
   state.play = {
-    id: crypto.randomUUID(), arm: asked[Math.floor(uniform() * asked.length)]!, number: state.given + 1,
-    seen: snapshot, noise: uniform(), bit: null, askedAt: wall, leavesAt: wall + wait, shared: false,
+    id: crypto.randomUUID(), arm, shown: isDecided ? leader : arm, isCoin: isDecided, number: state.given + 1,
+    seen: snapshot, noise, content: null, askedAt: wall, leavesAt: wall + wait, shared: false, endsWithPage,
   };
   return state.play;
 };
 
-/** Make the bit, and forget what it was made of. */
-export const reward = (state: State, play: Play, x: number): void => {
-  const { privacy, answers } = state.survey;
+/** Whether it was asked on an earlier page and waits to be answered, or an answer waits to leave. */
+export const hasWaiting = (state: State): boolean => state.play !== null || state.outbox.length > 0;
+
+const blurred = ({ privacy, answers }: Survey, x: number, noise: number): Content => {
   const each = privacy === null || answers === 1 ? privacy : below(privacy / answers);
-  play.bit = blur(x, play.noise!, each === null ? GRID : truths(each));
+  return { bit: blur(x, noise, each === null ? GRID : truths(each)) };
+};
+
+/** Make the answer's content, and forget what it was made of. */
+export const reward = (state: State, play: Play, x: number): void => {
+  const { survey, segment } = state;
+  play.content = typeof play.noise === "number" ? blurred(survey, x, play.noise)
+    : signedSubset(subsetsOf(survey), segment!, play.isCoin ? 0.5 : x, play.noise!);
   play.noise = null;
 };
 
+/** The kind of message in which a survey has its answers. */
+export const typeOf = ({ segments }: Survey): Answer["type"] => (segments.length ? "segmented_answer" : "answer");
+
 /** The answer of a play, to be signed. */
 export const answerOf = (state: State, play: Play): Answer => ({
-  v: 2, type: "answer", experiment: state.survey.name, voter: state.voter, arm: play.arm, bit: play.bit!, number: play.number,
-  seen: play.seen,
+  v: 2, type: typeOf(state.survey), experiment: state.survey.name, voter: state.voter, arm: play.arm, ...play.content!,
+  number: play.number, seen: play.seen,
 });
 
 /** The moment has come: the signed answer goes to the outbox. */

@@ -39,6 +39,13 @@ export class Store {
     });
   }
 
+  /** What is stored of all experiments of this origin. */
+  all(): Promise<State[]> {
+    return this.#within("readonly", (records, done) => {
+      records.getAll().onsuccess = (event) => done((event.target as IDBRequest<State[]>).result);
+    });
+  }
+
   /** Store a new record, or replace it. */
   write(state: State): Promise<void> {
     return this.#within("readwrite", (records) => records.put(state));

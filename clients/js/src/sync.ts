@@ -3,7 +3,9 @@ import { checkPins, type Board, type Pins, type Survey } from "./board.js";
 import { sha256 } from "./canonical.js";
 import type { Core } from "./core.js";
 import { DevoteError } from "./errors.js";
-import { answerOf, areWanted, fresh, hear, isOpen, recall, release, settle } from "./state.js";
+import {
+  answerOf, areWanted, fresh, hear, isOpen, recall, release, settle, typeOf, type Play, type State,
+} from "./state.js";
 import { isSigned, makeKey, sign, type Envelope } from "./signing.js";
 
 /**
@@ -51,10 +53,16 @@ const read = async (core: Core, board: Board): Promise<void> => {
 const own = async (voter: string, survey: Survey, said: Envelope[]): Promise<Envelope[]> => {
   const found: Envelope[] = [];
   for (const { message, signature } of said) {
-    const isOwn = message?.voter === voter && message.type === "answer" && message.experiment === survey.name;
+    const isOwn = message?.voter === voter && message.type === typeOf(survey) && message.experiment === survey.name;
     if (isOwn && (await isSigned(voter, { ...message }, signature, survey))) found.push({ message, signature });
   }
   return found;
+};
+
+/** The answer of a play whose bit is made. */
+export const signed = async (state: State, play: Play): Promise<Envelope> => {
+  const message = answerOf(state, play);
+  return { message, signature: await sign(state.key, { ...message }, state.survey) };
 };
 
 /**
@@ -68,10 +76,9 @@ export const round = async (core: Core, board: Board, pins: Pins, ask: () => Pro
     await core.change((state) => recall(state, said));
   }
   await read(core, board);
-  const { play, key, survey } = core.state!;
+  const { play } = core.state!;
   if (core.isDue && play !== null && !isOpen(play)) {
-    const message = answerOf(core.state!, play);
-    const envelope = { message, signature: await sign(key, { ...message }, survey) };
+    const envelope = await signed(core.state!, play);
     await core.change((state) => {
       if (state.play?.id === play.id) release(state, envelope);
     });

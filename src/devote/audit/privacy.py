@@ -149,7 +149,7 @@ def best_arm(views: Sequence[View], scenario: Scenario) -> list[Leak]:
 
 def group(views: Sequence[View], scenario: Scenario) -> list[Leak]:
     """Question (b): tell which group a player belongs to, from votes on the groups' best arms."""
-    means = [row for _, row in scenario.problem.groups]
+    means = [row for _, row in scenario.problem.by_group]
     arms = tuple(dict.fromkeys(row.index(max(row)) for row in means))
     return _learned(
         "group",

@@ -12,14 +12,24 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from itertools import zip_longest
 from pathlib import Path
 from typing import IO, Any, Literal, Protocol, TypeAlias, get_args
 
 import httpx
 
-from devote.boards.board import BoardRefused, BoardUnavailable, Envelope, Experiment, is_address
+from devote.boards.board import (
+    PAGE,
+    BoardRefused,
+    BoardUnavailable,
+    Envelope,
+    Experiment,
+    ExperimentState,
+    is_address,
+    page_of,
+)
 from devote.boards.http import (
     HEADERS,
     fetch,
@@ -33,18 +43,22 @@ from devote.errors import DevoteError
 from devote.protocol import Message, ProtocolError, SpecError
 from devote.protocol.messages import Scope, from_dict, parse_json, signed_bytes, to_bytes
 
-Form: TypeAlias = Literal["tally", "page", "head"]
+Form: TypeAlias = Literal["tally", "page", "list", "head"]
 
-SHOWN = ("heading", "needed", "facts", "progress", "notes")
-"""What the page shows as the tally gives it; estimates it shows in thousandths."""
+VOTERS = 2_000
+"""Voters that are asked for at once."""
 
-PAGE = 2_000
-"""Messages, or voters, that are asked for at once."""
+LAGS = (1.0, 2.0, 4.0)
+"""Seconds between the questions to a server that shows less than its log has: a cache may be behind
+by six, and servers that share a store by a moment."""
+
+LONGEST_PACE = 86_400
+"""Devices wait no longer between two reads, whatever the server asks for."""
 
 TRIES = 6
 """How often a page is asked for, with pauses that double, before reading is given up."""
 
-FORMAT = 3
+FORMAT = 4
 """The version of a saved log."""
 
 
@@ -52,8 +66,9 @@ FORMAT = 3
 class Statement:
     """What ``source`` says that the messages up to ``number`` come to.
 
-    ``form`` says how ``values`` are to be read: as the public tally, as what the page shows, or
-    as the head. ``partial``: a value that is not among them was not given, or not kept.
+    ``form`` says how ``values`` are to be read: as the public tally, as the page, as its entry in
+    the list of experiments, or as the head. ``partial``: a value that is not among them was not
+    kept.
     """
 
     form: Form
@@ -63,12 +78,22 @@ class Statement:
     partial: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is wrong, by which check, and at which number of the log."""
+
+    check: str
+    number: int | None
+    text: str
+
+
 @dataclass(frozen=True)
 class Remembered:
     """What ``source`` knows to have been on the board: messages, with their numbers where known.
 
     ``voters`` are known to have been enrolled, ``scope`` is the board and the specification that
-    it knows, and ``statements`` are what the server once sent it.
+    it knows, ``facts`` are others of the experiment, and ``statements`` are what the server once
+    sent it.
     """
 
     source: str
@@ -76,16 +101,20 @@ class Remembered:
     messages: Iterable[tuple[int | None, Message]]
     voters: Iterable[str] = ()
     statements: Iterable[Statement] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Log(Protocol):
     """Where a log is read from; ``number`` is about how many messages there are.
 
     ``statements`` were made before the messages were read, ``last_statements`` after them.
+    ``findings`` are what reading has shown to be wrong, in ``compared`` comparisons.
     """
 
     experiment: Experiment
     number: int
+    findings: list[Finding]
+    compared: int
     statements: tuple[Statement, ...]
     last_statements: tuple[Statement, ...]
 
@@ -113,10 +142,11 @@ def extend_chain(head: bytes, envelope: Envelope, scope: Scope) -> bytes:
 class HttpLog(AbstractContextManager["HttpLog"]):
     """The log of the experiment at ``url``, up to the message that was the last when it was opened.
 
-    Everything that is read is public: no token is needed. The server's statements are read before
-    the log, and the list of voters after its length is known: so neither can be behind the other
-    on an honest server that goes on working. ``progress`` gets how many voters have been read, of
-    how many.
+    Everything that is read is public: no token is needed. Whatever shows how the experiment stands
+    is read after the length of the log, and must be as new; the log is read after that, and the
+    list of voters after its last length: so on an honest server that goes on working nothing is
+    behind. The log is read twice, in the pages that devices read and past all caches. ``progress``
+    gets how many voters have been read, of how many.
     """
 
     def __init__(
@@ -124,12 +154,12 @@ class HttpLog(AbstractContextManager["HttpLog"]):
         url: str,
         client: httpx.Client | None = None,
         *,
-        page: int = PAGE,
         progress: Callable[[int, int, str], None] = lambda done, total, label: None,
     ) -> None:
         self.url = url.rstrip("/")
         self.last_statements: tuple[Statement, ...] = ()
-        self._page = page
+        self.findings: list[Finding] = []
+        self.compared = 0
         self._progress = progress
         self._server, found, self._name = self.url.rpartition("/experiments/")
         if not is_address(self.url) or not found or not self._name or "/" in self._name:
@@ -147,8 +177,9 @@ class HttpLog(AbstractContextManager["HttpLog"]):
             self.experiment = Experiment.from_dict(self._ask(self.url))
             if self.experiment.name != self._name:
                 raise ValueError("another experiment")
+            self.number = self._length()
             self.statements = tuple(self._read_statements())
-            self.number = int(self._ask(f"{self.url}/messages?limit=1")["number"])
+            self.number = self._length()
         except SpecError as error:
             raise BoardRefused(f"What {self.url} holds is refused: {error}") from None
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -157,53 +188,146 @@ class HttpLog(AbstractContextManager["HttpLog"]):
     def __exit__(self, *_: object) -> None:
         self._client.close()
 
+    def _length(self) -> int:
+        return int(self._ask(f"{self.url}/messages?limit=1")["number"])
+
     @cached_property
     def voters(self) -> Collection[str]:
         """All voters who are enrolled."""
+        found, enrolled = self._list_voters()
+        self.experiment = replace(self.experiment, enrolled=enrolled)
+        return found
+
+    def _list_voters(self) -> tuple[set[str], int]:
+        """The voters who are listed, and how many the server then says there are."""
         found: set[str] = set()
-        after, is_last = "", False
+        after, is_last, enrolled = "", False, 0
         while not is_last:
-            answer = self._ask(f"{self.url}/enrolments?after={after}&limit={self._page}")
+            answer = self._ask(f"{self.url}/enrolments?after={after}&limit={VOTERS}")
             try:
                 page, is_last = [str(voter) for voter in answer["voters"]], bool(answer["end"])
-                if not after:
-                    enrolled = int(answer["enrolled"])
-                    self.experiment = replace(self.experiment, enrolled=enrolled)
+                enrolled = enrolled if after else int(answer["enrolled"])
             except (KeyError, TypeError, ValueError):
                 raise not_ours(self.url) from None
             found.update(page)
-            self._progress(len(found), max(len(found), self.experiment.enrolled), "voters")
+            self._progress(len(found), max(len(found), enrolled), "voters")
             is_last = is_last or not page or page[-1] <= after  # a list without end
             after = page[-1] if page else after
-        return found
+        return found, enrolled
 
     def items(self) -> Iterator[Any]:
         """The messages as JSON values, as the server gives them."""
         last = 0
         while last < self.number:
-            limit = min(self._page, self.number - last)
-            answer = self._ask(f"{self.url}/messages?after={last}&limit={limit}")
+            end = min(self.number, page_of(last + 1) * PAGE)
+            answer = self._ask(f"{self.url}/messages?after={last}&limit={end - last}")
             try:
-                page = list(answer["messages"])[:limit]
-            except (KeyError, TypeError):
+                items = list(answer["messages"])[: end - last]
+                self._compare_page(last, end, items)
+            except (KeyError, TypeError, AttributeError):
                 raise not_ours(self.url) from None
-            before, last = last, max(map(_number, page), default=0)
+            before, last = last, max(map(_number, items), default=0)
             if last <= before:
                 return  # the server has no more, whatever it said
-            yield from page
+            yield from items
+        try:
+            self._compare_enrolled()
+        except (KeyError, TypeError, AttributeError, ValueError):
+            raise not_ours(self.url) from None
+
+    # What is shown elsewhere.
+
+    def _compare(self, text: str, number: int | None = None, *, holds: bool) -> None:
+        self.compared += 1
+        if not holds:
+            self.findings.append(Finding("shown", number, text))
+
+    def _fresh(self, path: str, name: str, least: int) -> Any:
+        """What is shown at a path, asked for again until it is as new as the log."""
+        for pause in (*LAGS, 0.0):
+            shown = self._entry(path)
+            if shown is None or int(shown[name]) >= least:
+                break
+            time.sleep(pause)
+        if shown is not None:
+            text = f"{path} gives as {name} {shown[name]:,}, and it should be {least:,} or more"
+            self._compare(text, holds=int(shown[name]) >= least)
+        return shown
+
+    def _entry(self, path: str) -> Any:
+        """What is shown at a path, of a list this experiment's entry; None if there is none."""
+        answer = self._ask(self._server + path, may_lack=path.startswith("/views"))
+        entries = answer["experiments"] if path == "/experiments" else answer
+        if not isinstance(entries, list):
+            return entries
+        found = (
+            each for each in entries if (each.get("name") or each["spec"]["name"]) == self._name
+        )
+        return next(found, None)
+
+    def _standing(self) -> str:
+        standing = self._ask(f"{self.url}/standing")
+        return ExperimentState(standing["state"], standing["ends"]).words
 
     def _read_statements(self) -> Iterator[Statement]:
-        """The public tally, and the page if the server has one."""
-        tally = self._ask(f"{self.url}/tally")
+        """What devices and people are shown: the tally, the standing, the lists, and the page."""
+        tally = self._fresh(f"/experiments/{self._name}/tally", "number", self.number)
         scope = {"board": tally["board"], "fingerprint": tally["fingerprint"]}
-        values = {**scope, **tally["tally"]}
-        yield Statement("tally", int(tally["number"]), values)
-        page = self._ask(f"{self._server}/views/{self._name}", may_lack=True)
+        yield Statement("tally", int(tally["number"]), {**scope, **tally["tally"]})
+        pace, most = tally.get("pace"), f"1 to {LONGEST_PACE:,} seconds"
+        holds = type(pace) is int and 0 < pace <= LONGEST_PACE
+        self._compare(f"the tally asks for a pace of {pace!r}, not of {most}", holds=holds)
+        before = self._standing()
+        page = self._fresh(f"/views/{self._name}", "number", self.number)
+        listed = [("/experiments", self._entry("/experiments"))]
         if page is not None:
-            counts = [arm["count"] for arm in page["arms"]]
-            names = (*SHOWN, "status", "answer", "open", "estimates")
-            values = {name: page[name] for name in names if name in page} | {"counts": counts}
-            yield Statement("page", int(page["number"]), values, partial=True)
+            listed.append(("/views", self._fresh("/views", "number", self.number)))
+        standings = {before, self._standing()}
+        for path, entry in listed:
+            holds = entry is not None or "archived" in standings
+            self._compare(f"{path} does not list the experiment", holds=holds)
+        if page is not None:
+            text = f"the page gives as state {page['standing']!r}, /standing gives {before!r}"
+            self._compare(text, holds=page["standing"] in standings)
+            yield _shown("page", "the page", page)
+        for path, entry in listed:
+            if path == "/views" and entry is not None:
+                yield _shown("list", path, entry)
+            elif entry is not None:
+                self._compare_facts(entry)
+
+    def _compare_facts(self, entry: dict[str, Any]) -> None:
+        for name, value in self.experiment.to_dict().items():
+            if name != "enrolled":
+                text = (
+                    f"/experiments gives as {name} {entry.get(name)!r}, its own address {value!r}"
+                )
+                self._compare(text, holds=name in entry and entry[name] == value)
+
+    def _compare_page(self, after: int, end: int, items: list[Any]) -> None:
+        """Compare a page of the log, which devices read, with what is read past all caches."""
+        page = page_of(end)
+        path = f"/experiments/{self._name}/log/{self.experiment.board}/{page}"
+        for pause in (*LAGS, 0.0):
+            shown = list(self._ask(self._server + path)["messages"])
+            if max(map(_number, shown), default=0) >= end:
+                break
+            time.sleep(pause)
+        found = [item for item in shown if after < _number(item) <= end]
+        pairs = zip_longest(found, items)
+        odd = next((one or other for one, other in pairs if one != other), None)
+        text = f"page {page:,} of /log has another message than /messages"
+        self._compare(text, odd and _number(odd), holds=odd is None)
+
+    def _compare_enrolled(self) -> None:
+        """As many are shown to be enrolled as are listed, or more if more are listed by now."""
+        listed = len(self.voters)
+        for path in (f"/views/{self._name}", "/views", "/experiments"):
+            entry = self._fresh(path, "enrolled", listed)
+            if entry is not None and int(entry["enrolled"]) > listed:
+                listed = len(self._list_voters()[0])
+                text = f"{path} gives as enrolled {entry['enrolled']:,}, but {listed:,} are listed"
+                self._compare(text, holds=int(entry["enrolled"]) <= listed)
 
     def _ask(self, url: str, *, may_lack: bool = False) -> Any:
         """What the server answers; asked again after a fault, unless it never answered yet."""
@@ -236,6 +360,12 @@ class HttpLog(AbstractContextManager["HttpLog"]):
         raise BoardRefused(f"{self.url} answered {response.status_code}: {str(why)[:500]}")
 
 
+def _shown(form: Form, source: str, values: dict[str, Any]) -> Statement:
+    """What is shown, but for what follows from more than the messages and is compared elsewhere."""
+    kept = {k: value for k, value in values.items() if k not in ("enrolled", "standing")}
+    return Statement(form, int(values["number"]), kept, source)
+
+
 def _number(item: Any) -> int:
     """An item's number, 0 if it has none."""
     number = item.get("number") if isinstance(item, dict) else None
@@ -251,6 +381,8 @@ class SavedLog(AbstractContextManager["SavedLog"]):
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.last_statements: tuple[Statement, ...] = ()
+        self.findings: list[Finding] = []
+        self.compared = 0
         self._file: IO[str] = self.path.open(encoding="utf-8")
         try:
             self._open()
@@ -287,7 +419,10 @@ class SavedLog(AbstractContextManager["SavedLog"]):
 
     def remembered(self) -> Remembered:
         """What the copy says to have been on the board."""
-        return Remembered(self.path.name, self.experiment.scope, self._messages(), self.voters)
+        kept = self.experiment
+        facts = {name: kept.facts[name] for name in ("players", "enrolment")}
+        messages = self._messages()
+        return Remembered(self.path.name, kept.scope, messages, self.voters, facts=facts)
 
     def _messages(self) -> Iterator[tuple[int | None, Message]]:
         for item in self.items():

@@ -12,12 +12,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from devote.boards.board import Envelope, Experiment
 from devote.boards.identity import verify
 from devote.boards.logs import (
-    SHOWN,
+    Finding,
     Form,
     Log,
     LogCopy,
@@ -26,9 +26,13 @@ from devote.boards.logs import (
     begin_chain,
     extend_chain,
 )
+from devote.boards.store import History
 from devote.protocol import Message, ProtocolError, to_json
 from devote.protocol.messages import from_dict
 from devote.protocol.scheme import Status
+
+Draw: TypeAlias = Callable[[Experiment, History], Mapping[str, Any]]
+"""What the page shows of an experiment by its log."""
 
 LONGEST_VALUE = 120
 """So many characters of a value of a statement are shown."""
@@ -41,21 +45,13 @@ CHECKS = {
     "enrolment": "voters who are enrolled",
     "rules": "messages that the scheme allows in this order",
     "count": "statements on the messages that follow from them",
+    "shown": "places that show the same, and are as new as the log",
     "memory": "messages remembered elsewhere that are there",
 }
 """Each check, and what it counts, where all is well."""
 
 LISTED = 20
 """So many findings of each check are kept; the others are only counted."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Something that is wrong, by which check, and at which number of the log."""
-
-    check: str
-    number: int | None
-    text: str
 
 
 @dataclass(frozen=True)
@@ -94,6 +90,10 @@ def unchecked(enrolled: int, *, remembered: bool) -> tuple[str, ...]:
         f"the {enrolled:,} enrolled keys with the devices you know of.",
         "Whether others are shown the same log: compare your head with theirs.",
         "Whether devices tell the truth.",
+        "Whether messages are taken by the state that is shown, and whether the pace suits.",
+        "What is streamed, and what a device is answered that joins or asks for its own messages: "
+        "--store checks what one was shown.",
+        "Whether players and enrolment were others before: --against compares them.",
     ]
     if not remembered:
         rows.insert(
@@ -109,20 +109,26 @@ def verify_log(
     *,
     statements: Iterable[Statement] = (),
     remembered: Iterable[Remembered] = (),
+    draws: Mapping[str, Draw] | None = None,
     copy: LogCopy | None = None,
     progress: Callable[[int, int, str], None] = lambda done, total, label: None,
 ) -> Report:
-    """Verify a log from its beginning to its end, and copy it on the way if that is wanted."""
+    """Verify a log from its beginning to its end, and copy it on the way if that is wanted.
+
+    ``draws`` are what makes the page and its entry in the list, without which neither is checked.
+    """
     memories = list(remembered)
     earlier = [statement for memory in memories for statement in memory.statements]
     voters = log.voters  # which also sets how many the server says are enrolled
-    verification = Verification(log.experiment, voters, [*log.statements, *statements, *earlier])
+    found = [*log.statements, *statements, *earlier]
+    verification = Verification(log.experiment, voters, found, draws or {})
     for place, item in enumerate(log.items(), start=1):
         verification.take(item)
         if copy is not None:
             copy.keep(item)
         if place % 256 == 0:
             progress(place, log.number, "messages")
+    verification.note(log.findings, log.compared)
     report = verification.report(log.last_statements, memories)
     if copy is not None:
         copy.end(report.number, report.head)
@@ -140,14 +146,16 @@ class Verification:
         experiment: Experiment,
         voters: Collection[str],
         statements: Iterable[Statement] = (),
+        draws: Mapping[str, Draw] | None = None,
     ) -> None:
-        spec = experiment.spec
         self.experiment = experiment
         self.voters = voters
         self._checked: Counter[str] = Counter()
         self._wrong: Counter[str] = Counter()
         self._findings: list[Finding] = []
-        self._tally = spec.scheme.tally(spec)
+        self._history = History(experiment.spec)
+        self._tally = self._history.tally
+        self._draws = {} if draws is None else draws
         self._head: bytes | None = begin_chain(experiment.scope)
         self._last = 0
         self._read = 0
@@ -155,6 +163,12 @@ class Verification:
         self._senders: set[str] = set()
         self._to_compare = sorted(statements, key=lambda statement: statement.number)
         self._check_enrolled()
+
+    def note(self, findings: Iterable[Finding], compared: int) -> None:
+        """Take in what reading the log has shown."""
+        self._checked["shown"] += compared
+        for finding in findings:
+            self._find(finding.check, finding.number, finding.text)
 
     def _find(self, check: str, number: int | None, text: str) -> None:
         """Note what is wrong."""
@@ -187,7 +201,7 @@ class Verification:
         if self._head is not None:
             self._head = extend_chain(self._head, envelope, self.experiment.scope)
         if self._is_good(number, envelope):
-            self._tally.add(message)
+            self._history.add(number, to_json(message), signature, message)
 
     def report(
         self, last_statements: Iterable[Statement] = (), remembered: Iterable[Remembered] = ()
@@ -264,6 +278,8 @@ class Verification:
 
     def _compare(self, statement: Statement) -> None:
         """Compare a statement with what the good messages so far come to."""
+        if statement.form in ("page", "list") and statement.form not in self._draws:
+            return
         self._checked["count"] += 1
         form, number, source = statement.form, statement.number, statement.source
         if number != self._last:
@@ -272,8 +288,8 @@ class Verification:
             return
         # As JSON: a scheme may give a tuple, which is a list on the other side.
         values, given = (json.loads(json.dumps(v)) for v in (self._values(form), statement.values))
-        for name, value in values.items():
-            shown = given.get(name)
+        for name in sorted({*values, *given} - {"enrolled"}):
+            value, shown = values.get(name), given.get(name)
             if shown != value and not (statement.partial and name not in given):
                 what = name if name == form else f"{form}'s {name}"
                 fault = f"{source} gives as {what} {_short(shown)} of {number:,} messages"
@@ -286,16 +302,7 @@ class Verification:
             return {"head": self._written_head()}
         if form == "tally":
             return {**asdict(self.experiment.scope), **tally.public(players)}
-        names, view = self.experiment.spec.arm_names, tally.view()
-        values = {name: view[name] for name in SHOWN if name in view}
-        if estimates := view.get("estimates"):
-            values["estimates"] = [row and [round(1000 * end) for end in row] for row in estimates]
-        return values | {
-            "status": tally.status(players),
-            "answer": [names[arm] for arm in tally.answer],
-            "open": len(tally.shared),
-            "counts": view["counts"] or [None] * len(names),
-        }
+        return {**self._draws[form](self.experiment, self._history), "number": self._last}
 
     def _written_head(self) -> str | None:
         return None if self._head is None else self._head.hex()
@@ -308,6 +315,10 @@ class Verification:
             fault = f"{source} has another {what} under this name"
             self._find("memory", None, fault)
             return
+        for name, value in memory.facts.items():
+            if value != self.experiment.facts[name]:
+                given = f"the experiment has {self.experiment.facts[name]!r}"
+                self._find("memory", None, f"{source} has as {name} {value!r}, {given}")
         moved: list[tuple[int, int]] = []
         for number, message in memory.messages:
             self._checked["memory"] += 1

@@ -354,7 +354,7 @@ def _gossip_board(given: Namespace) -> "GossipBoard":
         )
 
     def make_page(store: Any) -> Any:
-        from devote.page import add_page
+        from devote.page.page import add_page
         from devote.server import Settings, create_app
 
         app = create_app(store, Settings(streams=32))  # the other connections are for peers

@@ -90,7 +90,7 @@ def serve(given: Namespace) -> None:
         devote serve --store nats://10.0.0.1:4222,10.0.0.2:4222,10.0.0.3:4222
     """
     from devote.boards.store import is_nats, open_store
-    from devote.page import add_page
+    from devote.page.page import add_page
     from devote.server.limits import check_origin
     from devote.server.serve import check_address, check_tls, only_server, run_server
     from devote.server.settings import load_settings, read_limits
@@ -644,6 +644,7 @@ def verify(given: Namespace) -> int:
     from devote.boards.logs import LogCopy, SavedLog
     from devote.boards.verification import verify_log
     from devote.device.store import remember
+    from devote.page.page import summarize, view
 
     heads = [read_head(text) for text in given.head]
     if given.save is not None:
@@ -669,7 +670,12 @@ def verify(given: Namespace) -> int:
             remembered.append(earlier.remembered())
         copy = None if given.save is None else enter(LogCopy(given.save, source))
         report = verify_log(
-            source, statements=heads, remembered=remembered, copy=copy, progress=progress
+            source,
+            statements=heads,
+            remembered=remembered,
+            draws={"page": view, "list": summarize},
+            copy=copy,
+            progress=progress,
         )
     answer(given.json, _report_value(report), *_report(report))
     return int(not report.ok)

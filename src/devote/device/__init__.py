@@ -25,6 +25,7 @@ from devote.device.errors import LateReward as LateReward
 from devote.device.errors import NoExperiment as NoExperiment
 from devote.device.errors import RepeatedReward as RepeatedReward
 from devote.device.errors import RewardRefused as RewardRefused
+from devote.device.errors import StaysOut as StaysOut
 from devote.device.errors import UnclearReward as UnclearReward
 from devote.device.errors import UnknownPlay as UnknownPlay
 from devote.device.steps import Choice as Choice

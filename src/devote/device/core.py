@@ -25,6 +25,7 @@ from devote.device.errors import RewardRefused
 from devote.device.steps import Choice, Clock, Expiry, Record
 from devote.device.store import Store
 from devote.protocol import Message, ProtocolError, Status
+from devote.protocol.messages import to_dict
 
 P = ParamSpec("P")
 Step: TypeAlias = Callable[Concatenate[Record, P], steps.Change | None]
@@ -50,7 +51,8 @@ class DeviceStatus:
     Until the first join has worked (``joined``) nothing is known of the experiment but its name.
     Until the first full read of the board (``complete``) the state is open and all arms are shared.
     ``answer`` has the likeliest arm first. ``remaining`` are the arms this device has not
-    eliminated. ``sent`` and ``waiting`` are all that has left the device or will, besides its
+    eliminated; with segments they are the shared ones, and nothing here tells the device's own
+    segment. ``sent`` and ``waiting`` are all that has left the device or will, besides its
     request to be enrolled; a message that a restored board has lost is among both. An answer that
     is held back is not among those that wait: nothing here tells whether there was a reward;
     ``reply_in`` is how many seconds it is until the next one leaves, made or not. Ages are in
@@ -154,9 +156,10 @@ class Core:
     Until then it plays the ``fallback``, if it has one. With ``starts`` it goes on at once with a
     store in which it has joined. ``dice`` gives a uniform number in [0, 1)
     for each new pull, ``noise`` one for schemes that blur what they send, and ``jitter`` one for
-    each moment at which an answer leaves. ``on_message`` is called when something is to be posted,
-    now or later, and must return at once. ``must_recall``: the board is to be asked what it holds
-    of this device before anything is sent.
+    each moment at which an answer leaves. ``sticky``: a device that was asked once plays that arm,
+    and is not asked again, until the experiment has settled or the arm is out. ``on_message`` is
+    called when something is to be posted, now or later, and must return at once. ``must_recall``:
+    the board is to be asked what it holds of this device before anything is sent.
     """
 
     store: Store
@@ -165,6 +168,7 @@ class Core:
     experiment: str = ""
     fallback: Choice | None = None
     expiry: Expiry = field(default_factory=Expiry)
+    sticky: bool = False
     clock: Clock = field(default_factory=Clock)
     dice: Callable[[], float] = SYSTEM_RANDOM
     noise: Callable[[], float] = SYSTEM_RANDOM
@@ -197,26 +201,38 @@ class Core:
 
     # What an app calls.
 
-    def choose(self, u: float | None = None) -> Choice:
+    def choose(self, u: float | None = None, segment: str | None = None) -> Choice:
         """What to play: the pending choice if its reward has not come, else a new one."""
         with self.lock:
             if not self.joined:
                 assert self.fallback is not None
                 return self.fallback
             now = self.now()
-            if self.is_stale or self.record.player.pending is not None:
+            self._reload()
+            self.record.player.check_segment(segment)
+            if self.record.player.pending is not None:
                 self.change(steps.end_play, now, self.expiry)
             sending = self.record.sending
-            noise = self.noise() if sending.noisy else 0.0
             if self.record.player.pending is not None:
-                self.change(steps.wake, noise)
+                self.change(steps.wake, self.noise() if sending.noisy else 0.0)
+            elif (kept := self._kept()) is not None:
+                return kept
             else:
                 u = self.dice() if u is None else u
                 jitter = 0.0 if sending.reply_after is None else self.jitter()
-                self.change(steps.choose, now, u, noise, jitter)
+                self.change(steps.choose, now, u, self.noise, jitter, segment)
             choice = steps.pending(self.record)
             assert choice is not None
             return choice
+
+    def _kept(self) -> Choice | None:
+        """The arm that a sticky device goes on with, if it does."""
+        player, spec = self.record.player, self.record.spec
+        asked = next(iter(self.record.outbox), None) if self.sticky else None
+        if asked is None or player.settled is not None:
+            return None
+        arm: int = to_dict(asked)["arm"]
+        return Choice(arm, spec.arm_names[arm], "") if arm in player.remaining else None
 
     def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart."""
@@ -230,16 +246,21 @@ class Core:
         """Learn what the choice paid, from 0 to 1; counted once or not at all."""
         play = choice.play if isinstance(choice, Choice) else choice
         with self.lock:
-            if not self.joined or (play == "" and self.fallback is not None):
-                return  # a fallback teaches nothing
+            is_unasked = play == "" and (self.sticky or self.fallback is not None)
+            if not self.joined or is_unasked:
+                return  # nothing is learned from it
             if self.record.closes is not None:
                 self.close_question()
             self.change(steps.reward, x, choice)
 
     def best(self) -> int | None:
-        """The arm the group has settled on; None before that, and until the first full read."""
-        status = self.status()
-        return status.answer[0] if status.state == "agreed" else None
+        """The arm the group has settled on, for the device's own segment if there are any.
+
+        None before that, and until the first full read.
+        """
+        with self.lock:
+            is_read = self.joined and self.record.bookmark.complete
+            return self.record.player.settled if is_read else None
 
     def status(self) -> DeviceStatus:
         """How the device stands."""
@@ -252,6 +273,7 @@ class Core:
                 return DeviceStatus(self.experiment, degraded=degraded, offline_since=since)
             record = self.record
             spec, complete = record.spec, record.bookmark.complete
+            hidden = record.sending.segments  # what a device has left tells its own
             known = record.player if complete else spec.scheme.tally(spec)
             public = known.public(record.players)
             read_at = health.synced_at
@@ -260,7 +282,7 @@ class Core:
                 voter=record.identity.voter,
                 answer=tuple(public["answer"]),
                 shared=tuple(public["shared"]),
-                remaining=record.player.remaining,
+                remaining=tuple(public["shared"]) if hidden else record.player.remaining,
                 sent=tuple([message for message, e in record.outbox.items() if e.has_left]),
                 waiting=tuple([e.message for e in steps.to_post(record, now)]),
                 state=public["status"],

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypedDict, TypeVar, Unpack
@@ -29,7 +30,8 @@ from devote.boards.board import (
 from devote.boards.database import StoreError
 from devote.boards.http import HEADERS, HttpBoard, trusted
 from devote.device.core import SYSTEM_RANDOM, Core, DeviceStatus
-from devote.device.errors import DeviceError, JoinError, JoinRefused, NoExperiment
+from devote.device.errors import DeviceError, JoinError, JoinRefused, NoExperiment, StaysOut
+from devote.device.ledger import Ledger, Limits
 from devote.device.steps import Choice, Clock, Expiry, OnExpire
 from devote.device.store import Store, has_waiting
 from devote.device.sync import Pace, Terms, join, run_forever, sync_once
@@ -40,6 +42,14 @@ if TYPE_CHECKING:
     from devote.gossip import GossipSettings
 
 T = TypeVar("T")
+
+NO_CONSENT = (
+    "The user has not consented; nothing is stored or sent.\nCall consent() once that has changed."
+)
+NEEDS_FALLBACK = (
+    "With consent=False a device needs a fallback to play, and a server.\n"
+    "Pass fallback=, or join once the user has consented."
+)
 
 JOINING = Pace(base=1.0, cap=300.0)  # how a first join is tried again
 AT_HAND = Pace(every=2.0, base=0.25, cap=2.0)  # the board is on the device: no traffic
@@ -61,6 +71,12 @@ class JoinOptions(TypedDict, total=False):
     ``privacy`` and ``fingerprint`` pin what the device accepts: the highest e of local differential
     privacy that is proved for all that it ever sends, and the one specification.
 
+    ``traffic``, ``exclusive`` and ``budget`` say whether the device takes part at all, see
+    ``Limits``; if not, it shows its fallback, or StaysOut is raised. They count in the folder of
+    the store, which must be one user's, or in that of a ``Client`` for each user. ``sticky``: a
+    device that was asked once plays that arm until a survey has settled. With ``consent=False``
+    nothing is stored or sent before ``consent`` is called; until then it plays its fallback.
+
     ``expire_after`` and ``on_expire`` say what becomes of a pull whose reward never comes, see
     ``Expiry``. ``dice`` gives a uniform number for each new pull. ``board`` is any board to use in
     place of the one at the address; the device closes it. ``gossip`` says how to exchange votes
@@ -71,6 +87,11 @@ class JoinOptions(TypedDict, total=False):
     fallback: str | int | None
     privacy: float | None
     fingerprint: str | None
+    traffic: float
+    exclusive: str | None
+    budget: float | None
+    sticky: bool
+    consent: bool
     expire_after: float | None
     on_expire: OnExpire
     dice: Callable[[], float] | None
@@ -109,7 +130,9 @@ class _Member:
     network.
     """
 
-    def __init__(self, url: str, store: str | Path, options: JoinOptions) -> None:
+    def __init__(
+        self, url: str, store: str | Path, options: JoinOptions, owner: tuple[Path, str] | None
+    ) -> None:
         if unknown := options.keys() - JoinOptions.__annotations__.keys():
             raise TypeError(f"join() got an unexpected keyword argument {unknown.pop()!r}")
         url, linked = read_link(url)
@@ -119,16 +142,31 @@ class _Member:
             expiry=Expiry(options.get("expire_after"), options.get("on_expire", "drop")),
             privacy=options.get("privacy"),
             fingerprint=options.get("fingerprint"),
+            limits=Limits(
+                traffic=options.get("traffic", 1.0),
+                exclusive=options.get("exclusive"),
+                budget=options.get("budget"),
+            ),
+            sticky=options.get("sticky", False),
         )
+        self._ledger = Ledger(*(owner or (Path(store).parent, "")), url)
+        self._store = Path(store)
+        self._consented = asyncio.Event()
+        if options.get("consent", True):
+            self._consented.set()
+        elif options.get("fallback") is None or is_gossip(url):
+            raise DeviceError(NEEDS_FALLBACK)
         self._pace = options.get("pace")
         self.board = options.get("board") or self._make_board(store, options.get("gossip"))
-        self._is_removable = not Path(store).exists()
+        self._is_removable = not self._store.exists()
+        self._stays_out = False
         self.core = Core(
-            Store.open(store),
+            Store.open(store if self._consented.is_set() else ":memory:"),
             starts=False,
             experiment=self._terms.experiment,
             fallback=_as_choice(options.get("fallback")),
             expiry=self._terms.expiry,
+            sticky=self._terms.sticky,
             clock=options.get("clock") or Clock(),
             dice=options.get("dice") or SYSTEM_RANDOM,
             on_message=self._wake_up,
@@ -147,8 +185,17 @@ class _Member:
         """The names of the arms; none until the first join has worked."""
         return self.core.record.spec.arm_names if self.core.joined else ()
 
+    @property
+    def segments(self) -> tuple[str, ...]:
+        """The names of the segments, none where all users are of one kind; as ``arms``."""
+        return self.core.record.sending.segments if self.core.joined else ()
+
+    def consent(self) -> None:
+        """The user has consented: join, in the background, after ``join(consent=False)``."""
+        self._loop.call_soon_threadsafe(self._consented.set)
+
     def best(self) -> int | None:
-        """The arm the group has settled on, or None."""
+        """The arm the group, or this device's segment, has settled on; or None."""
         return self.core.best()
 
     def status(self) -> DeviceStatus:
@@ -167,11 +214,23 @@ class _Member:
             raise JoinRefused(str(error)) from None
 
     @classmethod
-    async def _begin(cls, url: str, store: str | Path, options: JoinOptions) -> Self:
-        """Join, and go on in the background; with a fallback also if it cannot be joined yet."""
-        self = cls(url, store, options)
+    async def _begin(
+        cls,
+        url: str,
+        store: str | Path,
+        options: JoinOptions,
+        owner: tuple[Path, str] | None = None,
+    ) -> Self:
+        """Join, and go on in the background; with a fallback also if it cannot be joined yet.
+
+        ``owner`` is where the ledger of its user is, and who that is.
+        """
+        self = cls(url, store, options, owner)
         try:
-            await self._join()
+            if self._consented.is_set():
+                await self._join()
+            else:
+                self.core.health.sync = NO_CONSENT
         except BaseException as error:
             is_remote = isinstance(error, DevoteError) and not isinstance(error, StoreError)
             if self.core.fallback is None or not is_remote:
@@ -189,14 +248,27 @@ class _Member:
 
     async def _join(self) -> None:
         """Join; a new store is removed again, unless its key may have been enrolled."""
-        health = self.core.health
+        health, terms, limits = self.core.health, self._terms, self._terms.limits
+        if self.core.store.path == ":memory:" != str(self._store):
+            self.core.store.close()
+            self.core.store = Store.open(self._store)
+        store, is_limited = self.core.store, limits != Limits() and not self.core.store.has_joined
+        voter = store.identity(terms.experiment).voter
         try:
-            await join(self.core, self.board, self._terms)
+            if is_limited:
+                terms = replace(terms, left=self._ledger.admit(voter, limits))
+            await join(self.core, self.board, terms)
+            if is_limited:
+                self._ledger.settle(voter, self.core.record.sending.privacy)
         except BaseException as error:
+            self._stays_out = isinstance(error, StaysOut)
             is_unsent = isinstance(error, BoardUnavailable) and not error.is_sent
             is_answered = isinstance(error, BoardRefused | DeviceError)
             self._is_removable = self._is_removable and (is_unsent or is_answered)
-            health.offline(error)
+            if self._is_removable and is_limited:
+                self._ledger.withdraw(voter)
+            if not self._stays_out:
+                health.offline(error)
             failed = f"Joining failed ({type(error).__name__})."
             health.sync = str(error) if isinstance(error, DevoteError) else failed
             raise
@@ -204,7 +276,14 @@ class _Member:
 
     async def _run(self) -> None:
         pace, failures, health = self._pace or JOINING, 0, self.core.health
+        if not self._consented.is_set():
+            await self._consented.wait()
+            health.sync = None
+            with suppress(Exception):
+                await self._join()
         while not self.core.joined:
+            if self._stays_out:
+                return
             failures += 1
             await asyncio.sleep(pace.wait(health, failures, SYSTEM_RANDOM()))
             with suppress(Exception):
@@ -273,9 +352,13 @@ class AsyncDevice(_Member):
         """
         return await cls._begin(url, store, options)
 
-    async def choose(self) -> Choice:
-        """The arm to play; the pending choice again until its reward has come."""
-        return await asyncio.to_thread(self.core.choose)
+    async def choose(self, segment: str | None = None) -> Choice:
+        """The arm to play; the pending choice again until its reward has come.
+
+        ``segment`` is the kind of user, where the experiment has segments: the same each time. It
+        stays on the device, which plays what its segment has settled on once it has.
+        """
+        return await asyncio.to_thread(self.core.choose, segment=segment)
 
     async def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart; None if there is none."""
@@ -351,9 +434,9 @@ class Device(_Member):
         """Take part in the experiment at ``url``; see ``AsyncDevice.join``."""
         return _result(_shared_loop(), cls._begin(url, store, options))
 
-    def choose(self) -> Choice:
-        """The arm to play; the pending choice again until its reward has come."""
-        return self.core.choose()
+    def choose(self, segment: str | None = None) -> Choice:
+        """The arm to play; see ``AsyncDevice.choose``."""
+        return self.core.choose(segment=segment)
 
     def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart; None if there is none."""
@@ -437,7 +520,7 @@ class Client:
                         self._boards[address] = HttpBoard(address, self._pool, fresh=FRESH)
                     options["board"] = self._boards[address]
                 options.setdefault("pace", SHARED)
-                work = Device._begin(url, path, options)
+                work = Device._begin(url, path, options, (self._folder, path.stem))
                 joining = asyncio.run_coroutine_threadsafe(work, self._loop)
                 self._joined[path] = joining
         return joining.result()

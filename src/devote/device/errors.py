@@ -22,6 +22,10 @@ class NoExperiment(JoinRefused):
     """The server has no experiment of that name."""
 
 
+class StaysOut(JoinError):
+    """The device does not take part, as its app has set: nothing was sent."""
+
+
 class RewardRefused(DeviceError):
     """A reward is not counted, and nothing has changed."""
 

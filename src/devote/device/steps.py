@@ -322,15 +322,24 @@ def _check_play(plays: str, choice: Choice | str | None, *, is_asked: bool) -> N
 # What the app does.
 
 
-def choose(record: Record, now: float, u: float, noise: float, jitter: float) -> Change:
+def choose(
+    record: Record,
+    now: float,
+    u: float,
+    draw: Callable[[], float],
+    jitter: float,
+    segment: str | None = None,
+) -> Change:
     """Play an arm; there must be none that awaits its reward.
 
-    ``u`` picks the arm, ``noise`` is for schemes that blur what they send, ``jitter`` gives the
-    moment of the answer; all are uniform on [0, 1) and drawn once. The play's name is random, so
-    that one lost in a power cut stays lost.
+    ``u`` picks the arm, ``draw`` gives noise for schemes that blur what they send, ``jitter`` gives
+    the moment of the answer; all are uniform on [0, 1) and drawn once. ``segment`` is the kind of
+    user, which only the player knows. The play's name is random, so that one lost in a power cut
+    stays lost.
     """
     player, after = record.player, record.sending.reply_after
-    player.activate(u, noise, ask=_is_free(record, now))
+    noise = draw() if record.sending.noisy else 0.0
+    player.activate(u, noise, ask=_is_free(record, now), segment=segment, draws=draw)
     record.pending_at, record.reply_at = now, None
     if after is not None and player.is_asked:
         record.closes = now + after

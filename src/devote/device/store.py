@@ -298,6 +298,7 @@ def remember(path: Path, experiment: str) -> Remembered:
         shown = {e.message: number for e, number in store.log(record.spec) if number is not None}
         sent = [m for m, e in record.outbox.items() if e.delivery in ("sent", "shown")]
         items = [(shown.get(message), message) for message in dict.fromkeys([*shown, *sent])]
-        return Remembered(path.name, record.scope, items, (record.identity.voter,), tallies)
+        own, facts = (record.identity.voter,), {"players": record.players}
+        return Remembered(path.name, record.scope, items, own, tallies, facts)
     finally:
         store.close()

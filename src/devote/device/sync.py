@@ -41,7 +41,8 @@ from devote.boards.board import (
 from devote.boards.database import StoreError
 from devote.device import steps
 from devote.device.core import SYSTEM_RANDOM, Core, Health
-from devote.device.errors import DeviceError, JoinRefused
+from devote.device.errors import DeviceError, JoinRefused, StaysOut
+from devote.device.ledger import Limits
 from devote.device.steps import Expiry
 from devote.protocol import ExperimentSpec, ProtocolError
 
@@ -75,7 +76,8 @@ class Terms:
     """On what terms a device takes part in the experiment at ``url``.
 
     ``privacy`` is the highest e of local differential privacy that it accepts, proved for all that
-    it ever sends; ``fingerprint`` the only specification. None accepts any.
+    it ever sends; ``fingerprint`` the only specification. None accepts any. ``limits`` say whether
+    it takes part at all, ``left`` is what is left of their budget. ``sticky``: see ``Core``.
     """
 
     url: str
@@ -83,6 +85,9 @@ class Terms:
     expiry: Expiry = field(default_factory=Expiry)
     privacy: float | None = None
     fingerprint: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    left: float | None = None
+    sticky: bool = False
 
     def __post_init__(self) -> None:
         if self.privacy is not None and not self.privacy > 0.0:
@@ -111,6 +116,17 @@ class Terms:
                 f"only {self.fingerprint}.\nAsk its operator what was changed."
             )
         proved = spec.scheme.sending.privacy
+        if self.sticky and reply_after is None:
+            raise DeviceError(
+                f"{spec.name!r} has the scheme {spec.scheme.name}, whose devices try many arms.\n"
+                "Use sticky in a survey only."
+            )
+        if self.left is not None and (proved is None or proved > self.left):
+            offered = "no proved privacy" if proved is None else f"privacy={proved:g}"
+            raise StaysOut(
+                f"{spec.name!r} offers {offered}, but {self.left:g} is left of this user's budget "
+                f"of {self.limits.budget:g}.\nNothing was sent. Show a default."
+            )
         if self.privacy is not None and (proved is None or proved > self.privacy):
             offered = "no proved privacy" if proved is None else f"privacy={proved:g}"
             raise JoinRefused(
@@ -128,7 +144,8 @@ async def join(core: Core, board: Board, terms: Terms) -> None:
             experiment = await board.fetch_experiment()
             terms.check(experiment.spec)
             store.bind(experiment.scope)
-        privacy, fingerprint = terms.privacy, terms.fingerprint
+        fingerprint = terms.fingerprint
+        privacy = min((e for e in (terms.privacy, terms.left) if e is not None), default=None)
         joined = await board.join(identity, terms.invite, privacy=privacy, fingerprint=fingerprint)
         terms.check(joined.experiment.spec)
         if joined.tally.scope != joined.experiment.scope:

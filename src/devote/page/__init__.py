@@ -1,5 +1,1 @@
-"""The web page and its routes: read-only views."""
-
-from devote.page.page import add_page
-
-__all__ = ["add_page"]
+"""The web page: its views and its routes. Nothing here can be written to."""

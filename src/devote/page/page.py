@@ -1,5 +1,7 @@
 """The page that a server shows to people, and the views it reads. Nothing here can be written to.
 
+A view is a function of the log, so that anybody can check it.
+
 The page is a few small files with no assets from elsewhere, and its addresses are relative, so
 that it works below a path of a reverse proxy too.
 """
@@ -38,7 +40,14 @@ def summarize(experiment: Experiment, history: History) -> dict[str, Any]:
         "status": history.tally.status(experiment.players),
         "open": len(history.tally.shared),
         "answer": [spec.arm_names[k] for k in history.tally.answer],
+        "decided": _decided(history.tally.public()),
     }
+
+
+def _decided(public: dict[str, Any]) -> list[int] | None:
+    """How many segments have their answer, and of how many; None if there are none."""
+    rows = public.get("segments")
+    return rows and [sum(row["status"] == "agreed" for row in rows), len(rows)]
 
 
 def view(experiment: Experiment, history: History) -> dict[str, Any]:
@@ -48,7 +57,12 @@ def view(experiment: Experiment, history: History) -> dict[str, Any]:
     summary = summarize(experiment, history)
     is_open = summary["status"] == "open"
     leader = counted.get("leader") if is_open else None
-    settled = tally.answer[0] if summary["status"] == "agreed" else None
+    segments = [
+        {**row, "estimates": _in_thousandths(row["estimates"])}
+        for row in counted.get("segments", ())
+    ]
+    settled = tally.answer[0] if summary["status"] == "agreed" and not segments else None
+    won = {settled, *(row["answer"] for row in segments)} - {None}
     estimates = tally.estimates()
     return {
         **summary,
@@ -66,13 +80,14 @@ def view(experiment: Experiment, history: History) -> dict[str, Any]:
                 "name": name,
                 "count": counted["counts"][k] if counted["counts"] else None,
                 "out_at": history.out_at.get(k),
-                "answer": k == settled,
+                "answer": k in won,
                 "leads": k == leader,
                 "state": "the answer" if k == settled else _state(counted, k, history),
             }
             for k, name in enumerate(spec.arm_names)
         ],
         "estimates": _in_thousandths(estimates),
+        "segments": segments,
         "timeline": _timeline(spec, history),
         "bounds": _bounds(spec, experiment.players),
         "privacy": _privacy(spec, experiment.players),
@@ -115,6 +130,10 @@ def _lanes(spec: ExperimentSpec, history: History, *, skip_arms: bool) -> list[d
     """One lane per option for each kind of message about an option, and one per other kind."""
     kinds = [kind for kind in KINDS.values() if kind.form in spec.scheme.about.messages]
     about_arms = [kind for kind in kinds if "arm" in kind.numbers]
+    unused = [kind for kind in about_arms if not _is_used(spec, history, kind.name)]
+    if len(unused) < len(about_arms):
+        kinds = [kind for kind in kinds if kind not in unused]
+        about_arms = [kind for kind in about_arms if kind not in unused]
     lanes = []
     for kind in sorted(kinds, key=lambda kind: "arm" not in kind.numbers):
         if skip_arms and kind in about_arms:
@@ -127,6 +146,10 @@ def _lanes(spec: ExperimentSpec, history: History, *, skip_arms: bool) -> list[d
             if marks or arm is not None:
                 lanes.append({"name": name, "arm": arm, "marks": marks})
     return lanes
+
+
+def _is_used(spec: ExperimentSpec, history: History, kind: str) -> bool:
+    return any(history.timeline.lane(kind, arm) for arm in range(spec.n_arms))
 
 
 @lru_cache(maxsize=1024)
@@ -160,7 +183,7 @@ def _sent(spec: ExperimentSpec, text: str, signature: str) -> dict[str, Any]:
     message = json.loads(text)
     about = spec.arm_names[message["arm"]] if "arm" in message else None
     sent = {"message": message, "signature": signature}
-    return {"kind": message["type"], "about": about, "sent": sent}
+    return {"kind": message["type"].replace("_", " "), "about": about, "sent": sent}
 
 
 EVERY = 0.2
@@ -172,7 +195,7 @@ MEDIA_TYPES = {
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
-SCRIPTS = ("page.js", "experiment.js", "arms.js", "timeline.js", "list.js", "dom.js")
+SCRIPTS = ("page.js", "experiment.js", "arms.js", "segments.js", "timeline.js", "list.js", "dom.js")
 FILES = ("page.html", "page.css", *SCRIPTS, "icon.svg")
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "

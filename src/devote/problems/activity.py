@@ -206,7 +206,8 @@ def parse_activity(spec: str) -> Activity:
         raise
     except (TypeError, ValueError):
         raise ProblemError(
-            f"activity {spec!r} has not the numbers that {name!r} takes.\nWrite {EXAMPLES}."
+            f"activity {spec!r}: the text after the colon is not the numbers that {name!r} takes.\n"
+            f"Write {EXAMPLES}."
         ) from None
 
 

@@ -45,8 +45,11 @@ class Problem:
 
     * ``drift``: a slope per arm, added to its mean at each step of global time;
     * ``switches``: pairs (time, means), abrupt changes;
-    * ``groups``: pairs (fraction of the players, means), consecutive blocks of players with
-      their own mean rewards, the first block first; ``means`` is then their average;
+    * ``groups``: players with their own mean rewards, of which ``means`` is then the average.
+      With ``shares``, the fraction of the players in each group, a row of means for each: every
+      group is spread over all players, however often they wake. Without, pairs (fraction of the
+      players, means): consecutive blocks of players, the first block first, which with an activity
+      such as ``Split`` wakes most often. Groups are the segments of a survey that has any;
     * ``replay``: recorded rewards, one row per event and one column per arm, read in order of time:
       row t modulo the number of rows; ``means`` is then the average row;
     * ``samples``: recorded rewards of each arm, as many as there are; a pull pays one of the arm's
@@ -69,7 +72,8 @@ class Problem:
     rewards: Literal["bernoulli", "beta", "uniform"] = "bernoulli"
     drift: Means | None = None
     switches: tuple[tuple[int, Means], ...] = ()
-    groups: tuple[tuple[float, Means], ...] = ()
+    groups: tuple[Any, ...] = ()
+    shares: Means = ()
     replay: tuple[Means, ...] | None = None
     samples: tuple[Means, ...] | None = None
     summary: str = ""
@@ -77,7 +81,8 @@ class Problem:
 
     def __post_init__(self) -> None:
         self._check_combination()
-        self._set("groups", _group_rows(self.groups))
+        self._set("groups", _group_rows(self.groups, self.shares))
+        self._set("shares", tuple(map(float, self.shares)))
         for name in ("replay", "samples"):
             if getattr(self, name) is not None:
                 self._set(name, _recorded(name, getattr(self, name)))
@@ -124,8 +129,8 @@ class Problem:
 
     def _averages(self) -> Means:
         """The means that follow from recorded rewards or groups; empty where nothing does."""
-        weights = [fraction for fraction, _ in self.groups]
-        columns: Sequence[Means] = tuple(zip(*(means for _, means in self.groups), strict=True))
+        weights = [fraction for fraction, _ in self.by_group]
+        columns: Sequence[Means] = tuple(zip(*(means for _, means in self.by_group), strict=True))
         if weights:
             sums = [math.fsum(f * m for f, m in zip(weights, c, strict=True)) for c in columns]
         else:
@@ -143,6 +148,11 @@ class Problem:
         return self.samples or tuple(zip(*(self.replay or ()), strict=True))
 
     @property
+    def by_group(self) -> tuple[tuple[float, Means], ...]:
+        """Of each group its fraction of the players and its means; empty if all are alike."""
+        return tuple(zip(self.shares, self.groups, strict=True)) if self.shares else self.groups
+
+    @property
     def n_arms(self) -> int:
         """K, the number of arms."""
         return len(self.means)
@@ -157,8 +167,8 @@ class Problem:
     def environment(self, n_players: int) -> Environment:
         """The buffers behind ``pay``, as plain lists, for this many players."""
         n = player_count(n_players)
-        blocks = block_sizes([f for f, _ in self.groups], n) if self.groups else [n]
-        rows = [means for _, means in self.groups] or [self.means]
+        blocks = block_sizes([f for f, _ in self.by_group], n) if self.groups else [n]
+        rows = [means for _, means in self.by_group] or [self.means]
         rows += [means for _, means in self.switches]
         columns = self._columns() or [(0.0,)] * self.n_arms
         lengths = [len(column) for column in columns]
@@ -170,7 +180,7 @@ class Problem:
             means=[mean for row in rows for mean in row],
             slopes=list(self.drift or [0.0] * self.n_arms),
             starts=[0, *(time for time, _ in self.switches)],
-            groups=[group for group, size in enumerate(blocks) for _ in range(size)],
+            groups=_members(blocks, is_spread=bool(self.shares)),
             table=[reward for column in columns for reward in column],
             firsts=[sum(lengths[:k]) for k in range(self.n_arms)],
             lengths=lengths,
@@ -192,10 +202,11 @@ class Problem:
             anybody = self.environment(1)
             return [mean_reward(anybody, time, 0, k) for k in arms]
         env = self.environment(n_players)
-        weights = self.activity.weights(n_players)
+        weights: list[list[float]] = [[] for _ in self.groups]
+        for group, weight in zip(env.groups, self.activity.weights(n_players), strict=True):
+            weights[group].append(weight)
+        shares = [math.fsum(some) for some in weights]
         first = [env.groups.index(group) for group in range(env.n_groups)]
-        ends = [*first[1:], len(weights)]
-        shares = [math.fsum(weights[a:b]) for a, b in zip(first, ends, strict=True)]
         return [
             math.fsum(s * mean_reward(env, time, n, k) for s, n in zip(shares, first, strict=True))
             for k in arms
@@ -270,12 +281,32 @@ def _recorded(name: str, rows: Sequence[Sequence[float]]) -> tuple[Means, ...]:
     return tuple(checked)
 
 
-def _group_rows(groups: Sequence[Any]) -> tuple[tuple[float, Means], ...]:
+def _members(sizes: Sequence[int], *, is_spread: bool) -> list[int]:
+    """The group of each player: one block after another, or each spread evenly over all players.
+
+    >>> _members([4, 2], is_spread=False), _members([4, 2], is_spread=True)
+    ([0, 0, 0, 0, 1, 1], [0, 1, 0, 0, 1, 0])
+    """
+    if not is_spread:
+        return [group for group, size in enumerate(sizes) for _ in range(size)]
+    places = (((j + 0.5) / n, group) for group, n in enumerate(sizes) for j in range(n))
+    return [group for _, group in sorted(places)]
+
+
+def _group_rows(groups: Sequence[Any], shares: Sequence[float]) -> tuple[Any, ...]:
     """Groups of players: fractions that add up to 1, and rows of one length."""
-    if len(groups) == 0:
+    if len(groups) == 0 and len(shares) == 0:
         return ()
-    pairs = [_pair(group, f"groups[{j}]", "(fraction, means)") for j, group in enumerate(groups)]
-    fractions = [check.number(f"groups[{j}] fraction", pair[0]) for j, pair in enumerate(pairs)]
+    if len(shares):
+        if len(shares) != len(groups):
+            raise ProblemError(
+                f"{len(shares)} shares for {len(groups)} groups.\nGive each group one share."
+            )
+        pairs = list(zip(shares, groups, strict=True))
+    else:
+        form = "(fraction, means), or means and shares beside groups"
+        pairs = [_pair(group, f"groups[{j}]", form) for j, group in enumerate(groups)]
+    fractions = [check.number(f"share of groups[{j}]", pair[0]) for j, pair in enumerate(pairs)]
     total = math.fsum(fractions)
     if min(fractions) <= 0.0 or abs(total - 1.0) > TOLERANCE:
         raise ProblemError(
@@ -284,7 +315,7 @@ def _group_rows(groups: Sequence[Any]) -> tuple[tuple[float, Means], ...]:
         )
     n_arms = len(check.units("groups[0]", pairs[0][1]))
     rows = [check.units(f"groups[{j}]", pair[1], length=n_arms) for j, pair in enumerate(pairs)]
-    return tuple(zip(fractions, rows, strict=True))
+    return tuple(rows) if len(shares) else tuple(zip(fractions, rows, strict=True))
 
 
 def _switch_rows(switches: Sequence[Any], n_arms: int) -> tuple[tuple[int, Means], ...]:

@@ -5,7 +5,6 @@ An isolated player is nothing else; the ``Player`` of any scheme has one and add
 Paper: Definition 4; Algorithm 1, lines 4-6.
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -15,15 +14,7 @@ from devote.protocol.errors import LocalProtocolError
 from devote.rules import RESET, Algorithm, Rule, get_algorithm, start
 from devote.rules.state import COUNT
 
-VERSION = 1
 NOTHING: tuple[list[int], list[float]] = ([], [])
-
-_TEXT = (
-    '{"eta": %r, "state": {"alive": %r, "pulls": %r, "sums": %r, "ints": %r, "floats": %r}, '
-    '"resets": %r, "epoch": %r, "pending": %s, "before": [%r, %r]}'
-)
-_ODD = ("inf", "nan", "T", "F", "(")
-"""Where a kernel's number is written otherwise in JSON: infinity, True, False, and other types."""
 
 
 def is_reward(x: object) -> bool:
@@ -155,12 +146,6 @@ class Learner:
             "pending": self.pending,
             "before": [list(buffer) for buffer in self._before],
         }
-
-    def to_json(self) -> str:
-        """``to_dict`` as JSON text, in half the time: a device writes it at every step."""
-        pending = "null" if self.pending is None else self.pending
-        text = _TEXT % (self.rule.eta, *self.state, self.resets, self.epoch, pending, *self._before)
-        return json.dumps(self.to_dict()) if any(map(text.__contains__, _ODD)) else text
 
     def restored(self, fields: dict[str, Any]) -> "Learner":
         """A learner with the same settings that goes on where ``to_dict`` was called."""

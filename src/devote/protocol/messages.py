@@ -230,15 +230,8 @@ def from_dict(values: object, n_arms: int) -> Message:
     return item
 
 
-_good: tuple[Any, int] = (None, 0)
-"""The message that was found good last, and for how many arms: many players receive the same."""
-
-
 def check_fields(item: Message, n_arms: int) -> None:
     """Refuse anything that is not a message, a malformed name, and a number out of range."""
-    global _good
-    if _good[0] is item and _good[1] == n_arms:
-        return
     kind = kind_of(item)
     for text in TEXTS:
         if not is_identifier(getattr(item, text)):
@@ -253,7 +246,6 @@ def check_fields(item: Message, n_arms: int) -> None:
                 f"{name}={value!r} must be a whole number from {number.least} to {most}.\n"
                 "Discard the message."
             )
-    _good = item, n_arms
 
 
 def to_json(item: Message) -> str:
@@ -277,10 +269,7 @@ def parse_json(text: str | bytes, constant: Callable[[str], Any] | None = None) 
     """
     try:
         plain = text.decode() if isinstance(text, bytes) else text
-        if constant is None:
-            value = _DECODER.decode(plain)
-        else:
-            value = json.loads(plain, object_pairs_hook=_no_duplicates, parse_constant=constant)
+        value = json.loads(plain, object_pairs_hook=_no_duplicates, parse_constant=constant)
         if "\\u" in plain:  # a lone surrogate can be neither stored nor signed nor sent
             json.dumps(value, ensure_ascii=False).encode()
         return value
@@ -293,6 +282,3 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(values) != len(pairs):
         raise ValueError("a field twice")
     return values
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_no_duplicates)

@@ -41,7 +41,6 @@ class Player:
         self.activations = 0
         self.learner = Learner(self._settings(n_players))
         self._outgoing: list[Message] = []
-        self._written = ("", "", "")
 
     @property
     def remaining(self) -> tuple[int, ...]:
@@ -211,7 +210,10 @@ class Player:
         """
         assert not self._outgoing, "messages that were not fetched would be lost"
         return {
-            **self._who(),
+            "version": VERSION,
+            "experiment": self.spec.name,
+            "fingerprint": self.spec.fingerprint,
+            "voter": self.voter,
             "activations": self.activations,
             "conflicts": self.conflicts,
             "learner": self.learner.to_dict(),
@@ -219,25 +221,8 @@ class Player:
         }
 
     def to_json(self) -> str:
-        """``to_dict`` as JSON text; what seldom changes is not written anew."""
-        assert not self._outgoing, "messages that were not fetched would be lost"
-        own = self._own()
-        known = repr(own)  # not the values themselves, which a scheme may change in their place
-        if self._written[0] != known:
-            self._written = known, json.dumps(self._who())[:-1], json.dumps(own)
-        _, who, text = self._written
-        return (
-            f'{who}, "activations": {self.activations}, "conflicts": {self.conflicts}, '
-            f'"learner": {self.learner.to_json()}, "own": {text}}}'
-        )
-
-    def _who(self) -> dict[str, Any]:
-        return {
-            "version": VERSION,
-            "experiment": self.spec.name,
-            "fingerprint": self.spec.fingerprint,
-            "voter": self.voter,
-        }
+        """``to_dict`` as JSON text."""
+        return json.dumps(self.to_dict())
 
     def _own(self) -> dict[str, Any]:
         """What the scheme keeps for itself, as JSON values."""

@@ -6,7 +6,7 @@ import { byId, capital, counted, element, fill, setAll, setText, whole } from ".
 const ENDS = [10, 20, 50, 100, 200, 500, 1000];
 const ROOM = 1.25;  // the line at what decides is drawn where a fifth of the track is left
 
-function armRow() {
+export function armRow() {
   return element("li", {},
     element("span", { class: "name" }),
     element("span", { class: "track", "aria-hidden": "true" },
@@ -15,25 +15,36 @@ function armRow() {
     element("span", { class: "state" }));
 }
 
+export const rule = (view) => view.notes.join(" ").replaceAll(" %", "\u00a0%");
+
 // Where the scale of estimates ends, in thousandths as they are.
-export function end(view) {
-  const highest = Math.max(...view.estimates.map((row) => (row === null ? 1000 : row[2])));
+export function end(estimates) {
+  const highest = Math.max(...estimates.map((row) => (row === null ? 1000 : row[2])));
   return ENDS.find((value) => value >= highest);
 }
 
 const round = (thousandths, full) => thousandths / 10 > 0 && full <= 100 ?
   (thousandths / 10).toFixed(1) : String(Math.round(thousandths / 10));
 
-// Where things stand on a track, in hundredths of it: from, to, and the mark.
+// Where an estimate stands on a track, in hundredths of it: from, to, and the mark.
+export function placesOf(estimate, full) {
+  if (estimate === null) return [0, 0, null];
+  const [mean, low, high] = estimate;
+  return [(100 * low) / full, (100 * high) / full, (100 * mean) / full];
+}
+
+// An estimate in words: its mean and its interval.
+export function textsOf(estimate, full) {
+  if (estimate === null) return ["–", ""];
+  const [mean, low, high] = estimate.map((value) => round(value, full));
+  return [`${mean} %`, `${low} to ${high} %`];
+}
+
 function places(view, k, full) {
-  if (view.estimates !== null) {
-    if (view.estimates[k] === null) return [0, 0, null];
-    const [mean, low, high] = view.estimates[k];
-    return [(100 * low) / full, (100 * high) / full, (100 * mean) / full];
-  }
+  if (view.estimates !== null) return placesOf(view.estimates[k], full);
   const { count } = view.arms[k];
-  if (count === null || !view.needed) return [0, 0, null];
-  return [0, (100 * count) / full, (100 * view.needed) / full];
+  if (count === null || !full) return [0, 0, null];
+  return [0, (100 * count) / full, view.needed ? (100 * view.needed) / full : null];
 }
 
 function texts(view, k, full) {
@@ -43,17 +54,29 @@ function texts(view, k, full) {
     const of = view.needed === null || count > view.needed ? "" : ` of ${whole(view.needed)}`;
     return ["", whole(count) + of];
   }
+  const [mean, interval] = textsOf(view.estimates[k], full);
   const answers = counted(count, view.heading.replace(/s$/, ""));
-  const estimate = view.estimates[k];
-  if (estimate === null) return ["–", answers];
-  const [mean, low, high] = estimate.map((value) => round(value, full));
-  return [`${mean} %`, `${low} to ${high} %, ${answers}`];
+  return [mean, interval ? `${interval}, ${answers}` : answers];
 }
 
 function kind(arm) {
   if (arm.answer) return "winner";
   if (arm.out_at !== null) return arm.state ? "out" : "lost";
   return arm.leads ? "in leads" : "in";
+}
+
+export function drawArm(row, arm, [from, to, at], [value, more]) {
+  const [name, track, count, state] = row.children;
+  const [bar, mark] = track.children;
+  setAll(row, { class: arm.kind });
+  setText(name, arm.name);
+  setText(count.firstElementChild, value);
+  setText(count.lastElementChild, more);
+  setText(state, arm.state);
+  bar.style.left = `${from}%`;
+  bar.style.width = `${to - from}%`;
+  mark.hidden = at === null;
+  mark.style.left = `${at ?? 0}%`;
 }
 
 function showScale(view, full) {
@@ -70,26 +93,15 @@ function showScale(view, full) {
 
 export function showArms(view) {
   const most = Math.max(0, ...view.arms.map((arm) => arm.count ?? 0));
-  const full = view.estimates !== null ? end(view) : Math.max(most, ROOM * (view.needed ?? 0));
+  const full = view.estimates !== null ? end(view.estimates) : Math.max(most, ROOM * (view.needed ?? 0));
   const what = view.estimates !== null ? "estimated means" : view.heading;
   setText(byId("counted"), what ? `${capital(what)}, by option` : "Options");
-  setText(byId("rule"), view.notes.join(" ").replaceAll(" %", "\u00a0%"));
+  setText(byId("rule"), view.segments.length > 0 ? "" : rule(view));
   setAll(byId("arms"), { class: view.estimates === null ? "arms" : "arms estimated" });
   fill(byId("arms"), view.arms.length, armRow).forEach((row, k) => {
     const arm = view.arms[k];
-    const [name, track, count, state] = row.children;
-    const [bar, mark] = track.children;
-    const [from, to, at] = places(view, k, full);
-    const [value, more] = texts(view, k, full);
-    setAll(row, { class: kind(arm) });
-    setText(name, arm.name);
-    setText(count.firstElementChild, value);
-    setText(count.lastElementChild, more);
-    setText(state, arm.leads ? "in the lead" : arm.state);
-    bar.style.left = `${from}%`;
-    bar.style.width = `${to - from}%`;
-    mark.hidden = at === null;
-    mark.style.left = `${at ?? 0}%`;
+    const state = arm.leads ? "in the lead" : arm.state;
+    drawArm(row, { ...arm, kind: kind(arm), state }, places(view, k, full), texts(view, k, full));
   });
   showScale(view, full);
 }

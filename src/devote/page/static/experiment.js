@@ -2,6 +2,7 @@
 
 import { showArms } from "./arms.js";
 import { byId, capital, counted, element, fill, listed, setAll, setText, whole } from "./dom.js";
+import { showSegments, verdict as segmentsVerdict } from "./segments.js";
 import { showTimeline } from "./timeline.js";
 
 function percent(value) {
@@ -19,6 +20,7 @@ function lastOut(view) {
 }
 
 function verdict(view) {
+  if (view.segments.length > 0) return segmentsVerdict(view);
   if (view.status === "agreed") return `The answer: ${view.answer[0]}`;
   if (view.status === "stalled") {
     const [first, next] = view.answer.map((name) => view.arms.find((arm) => arm.name === name));
@@ -113,6 +115,7 @@ export function showExperiment(view) {
   setAll(byId("verdict"), { class: `verdict ${view.status}` });
   showProgress(view);
   showFacts(view);
+  showSegments(view);
   showArms(view);
   showTimeline(view);
   showBounds(view);

@@ -10,6 +10,7 @@ function card() {
 }
 
 function outcome(item) {
+  if (item.decided !== null) return `${item.decided[0]} of ${counted(item.decided[1], "segment")} decided`;
   if (item.status === "agreed") return item.answer[0];
   if (item.status === "stalled") return `no agreement between ${listed(item.answer)}`;
   return `${item.open} of ${counted(item.options, "option")} left`;

@@ -21,7 +21,7 @@ function course(view, k, last) {
 }
 
 function estimateLanes(view, last) {
-  const height = (thousandths) => 100 - (100 * thousandths) / endOf(view);
+  const height = (thousandths) => 100 - (100 * thousandths) / endOf(view.estimates);
   return view.arms.map((arm, k) => {
     const points = course(view, k, last);
     const path = (i) => points.map(([number, row]) => `${number} ${height(row[i])}`);
@@ -54,7 +54,7 @@ function messageLanes(view, last) {
 function explained(view) {
   if (view.estimates !== null) {
     return "How each estimate closed in, from the first message to the last: the line is the " +
-      `estimate, the band its interval, from 0 % at the bottom to ${endOf(view) / 10} % at the ` +
+      `estimate, the band its interval, from 0 % at the bottom to ${endOf(view.estimates) / 10} % at the ` +
       "top. It ends where the option went out.";
   }
   const marks = "Each mark is a message, in the order in which they came; ";

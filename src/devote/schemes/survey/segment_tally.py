@@ -201,7 +201,7 @@ class SegmentedAnswers(SurveyTally):
     def view(self) -> dict[str, Any]:
         """Answers about each option, and how each segment stands."""
         n_decided = sum(self.learners.decided)
-        decided = f"{n_decided} of {self.n_segments} segments have their answer"
+        decided = f"{n_decided} of {self.n_segments}"
         return {
             "heading": "answers",
             "counts": list(self._counts),
@@ -246,7 +246,8 @@ class SegmentedAnswers(SurveyTally):
             "leads there, without a promise.",
             "A dot is an option's estimated mean in a segment, its bar the interval around it. All "
             f"intervals hold at all times with probability {percent(1.0 - self.spec.delta)} or "
-            "more, if devices tell the truth.",
+            "more, if devices tell the truth. The board compares options pair by pair, so it can "
+            "decide while bars overlap.",
         ]
 
     def _mark(self) -> None:
