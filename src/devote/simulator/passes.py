@@ -184,7 +184,7 @@ def visit(
     trial = view.trial
     h = rows.half[row]
     before, player = players[row, h], players[row, 1 - h]
-    if trial.phase == FIND:
+    if trial.phase == FIND:  # nobody moves: who has not heard wakes next, and activations so far
         if not holds_shared(rows.alive[row, h], view.shared):
             raise_at(view.mail.ends, view.place, before.when)
         add_at(view.mail.sums, view.place, ACTIVE, before.active)

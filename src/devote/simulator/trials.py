@@ -107,6 +107,7 @@ def warm_up(scenario: Scenario) -> None:
 
     Whoever measures times calls it first.
     """
+    check_first(scenario.algorithm, must_vote=scenario.horizon is None)
     check_room(scenario)
     if scenario.runs_on not in ("event", "passes"):
         return
