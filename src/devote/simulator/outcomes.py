@@ -47,8 +47,9 @@ def _row(scenario: Scenario, run: Ending) -> dict[str, Any]:
     assert part is not None
     code, samples = run.group["ended"], run.group["time"]
     arms = part.winners(run)
+    has_segments = bool(scenario.scheme.sending.segments)
     status: RunStatus = "unfinished"
-    if code == STALLED or (code == AGREED and len(arms) > 1):
+    if code == STALLED or (code == AGREED and len(arms) > 1 and not has_segments):
         # Where players send nothing, each holds an arm of its own.
         status = "stalled"
     elif code == AGREED:
