@@ -20,7 +20,6 @@ from devote.boards.logs import (
     Finding,
     Form,
     Log,
-    LogCopy,
     Remembered,
     SignedStatement,
     Statement,
@@ -60,8 +59,9 @@ class Report:
     ``messages`` were read, the last with ``number``, up to which the ``head`` reaches; it is None
     if a message could not be read. ``checked`` and ``wrong`` count by check.
     ``status`` and ``answer`` are what the good messages come to, and ``bounds`` how likely it is to
-    be wrong; ``withdrawn`` are the arms that the operator has withdrawn, ``mismatch`` is why
-    nothing is proved, if the messages show that. ``unchecked`` are sentences on what this
+    be wrong; ``segments`` has the status and the leader of each segment, where there are any;
+    ``withdrawn`` are the arms that the operator has withdrawn, ``mismatch`` is why nothing is
+    proved, if the messages show that. ``unchecked`` are sentences on what this
     verification cannot tell.
     """
 
@@ -73,6 +73,7 @@ class Report:
     head: str | None
     status: Status
     answer: tuple[int, ...]
+    segments: tuple[tuple[Status, int], ...]
     bounds: tuple[Bound, ...]
     withdrawn: tuple[int, ...]
     mismatch: str | None
@@ -97,6 +98,7 @@ def unchecked(enrolled: int, *, remembered: bool) -> tuple[str, ...]:
         "Whether messages are taken by the state that is shown, and whether the pace suits.",
         "What is streamed, and what a device is answered that joins or asks for its own messages: "
         "--store checks what one was shown.",
+        "Whether the page's own files, which draw it, are devote's.",
         "Whether players and enrolment were others before: --against compares them.",
     ]
     if not remembered:
@@ -114,10 +116,9 @@ def verify_log(
     statements: Iterable[Statement] = (),
     remembered: Iterable[Remembered] = (),
     draws: Mapping[str, Draw] | None = None,
-    copy: LogCopy | None = None,
     progress: Callable[[int, int, str], None] = lambda done, total, label: None,
 ) -> Report:
-    """Verify a log from its beginning to its end, and copy it on the way if that is wanted.
+    """Verify a log from its beginning to its end.
 
     ``draws`` are what makes the page and its entry in the list, without which neither is checked.
     """
@@ -128,15 +129,10 @@ def verify_log(
     verification = Verification(log.experiment, voters, found, draws or {})
     for place, item in enumerate(log.items(), start=1):
         verification.take(item)
-        if copy is not None:
-            copy.keep(item)
         if place % 256 == 0:
             progress(place, log.number, "messages")
     verification.note(log.findings, log.compared)
-    report = verification.report(log.last_statements, memories)
-    if copy is not None:
-        copy.end(report.number, report.head)
-    return report
+    return verification.report(memories)
 
 
 class Verification:
@@ -210,11 +206,9 @@ class Verification:
         if self._is_good(number, envelope):
             self._history.add(number, to_json(message), signature, message)
 
-    def report(
-        self, last_statements: Iterable[Statement] = (), remembered: Iterable[Remembered] = ()
-    ) -> Report:
+    def report(self, remembered: Iterable[Remembered] = ()) -> Report:
         """What was found, once the whole log has been taken."""
-        for statement in (*self._to_compare, *last_statements):
+        for statement in self._to_compare:
             self._compare(statement)
         memories = list(remembered)
         for memory in memories:
@@ -229,6 +223,7 @@ class Verification:
             head=self._written_head(),
             status=self._tally.status(players),
             answer=self._tally.answer,
+            segments=self._segments(),
             bounds=spec.scheme.guarantees(self._tally.case(players)).bounds,
             withdrawn=tuple(self._tally.withdrawn),
             mismatch=self._tally.mismatch,
@@ -237,6 +232,10 @@ class Verification:
             findings=tuple(sorted(self._findings, key=lambda found: order.index(found.check))),
             unchecked=unchecked(len(self.voters), remembered=bool(memories)),
         )
+
+    def _segments(self) -> tuple[tuple[Status, int], ...]:
+        rows = self._tally.public(self.experiment.players).get("segments", ())
+        return tuple((row["status"], row["leader"]) for row in rows)
 
     def _check_enrolled(self) -> None:
         """As many are listed as the server says are enrolled, and no more than may take part."""

@@ -5,7 +5,7 @@ import re
 import sys
 import tomllib
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
 from itertools import chain
@@ -230,7 +230,7 @@ def _experiment_row(item: dict[str, Any]) -> list[str]:
         found = "nothing proved: answers are missing for a reason"
     elif item["status"] != "open":
         stalled = item["status"] == "stalled"
-        found = f"stalled: {' or '.join(item['answer'])}" if stalled else item["answer"][0]
+        found = f"stalled: {' or '.join(item['answer'])}" if stalled else ", ".join(item["answer"])
     found += f"; withdrawn: {', '.join(item['withdrawn'])}" if item["withdrawn"] else ""
     state = ExperimentState(item["state"], item["ends"], item["delete_after"]).words
     row = [item["name"], state, devices, number(item["messages"]), found]
@@ -364,10 +364,10 @@ def experiments_export(given: Namespace) -> int:
     url = f"{_server(given).rstrip('/')}/experiments/{given.experiment}"
     with (
         progress_bar() as progress,
-        HttpLog(url, token=_log_token(given), progress=progress) as log,
-        LogCopy(file, log) as copy,
+        LogCopy(file) as copy,
+        HttpLog(url, token=_log_token(given), copy=copy, progress=progress) as log,
     ):
-        report = verify_log(log, copy=copy, progress=progress)
+        report = verify_log(log, progress=progress)
     n, check = report.messages, f"devote verify {file}"
     value = {"file": str(file), "messages": n, "head": report.head, "ok": report.ok}
     answer(given.json, value, f"{file}: {n:,} messages. Check it with `{check}`.")
@@ -714,7 +714,8 @@ def verify(given: Namespace) -> int:
         enter = stack.enter_context
         earlier = None if given.against is None else enter(SavedLog(given.against))
         progress = enter(progress_bar())
-        source = _open_log(given.log, _log_token(given), stack, progress)
+        copy = None if given.save is None else enter(LogCopy(given.save))
+        source = enter(_open_log(given, copy=copy, progress=progress))
         name = source.experiment.name
         remembered = [remember(path, name) for path in given.store]
         if earlier is not None:
@@ -724,13 +725,11 @@ def verify(given: Namespace) -> int:
                     "Give an earlier copy of the same log."
                 )
             remembered.append(earlier.remembered())
-        copy = None if given.save is None else enter(LogCopy(given.save, source))
         report = verify_log(
             source,
             statements=known,
             remembered=remembered,
             draws={"page": view, "list": summarize},
-            copy=copy,
             progress=progress,
         )
     answer(given.json, _report_value(report), *_report(report))
@@ -762,27 +761,33 @@ def read_snapshot_file(path: Path) -> "list[SignedStatement]":
     return found
 
 
-def _open_log(
-    log: str, token: str | None, stack: ExitStack, progress: Callable[[int, int, str], None]
-) -> "Log":
-    """The log at an address or in a file, open for as long as the stack is."""
+def _open_log(given: Namespace, **options: Any) -> "Log":
+    """The log at an address or in a file."""
     from devote.boards.board import is_address
     from devote.boards.logs import HttpLog, SavedLog
 
+    log = given.log
     if not Path(log).is_file() and (is_address(log) or "/experiments/" in log):
-        return stack.enter_context(HttpLog(log, token=token, progress=progress))
-    return stack.enter_context(SavedLog(log))
+        return HttpLog(log, token=_log_token(given), **options)
+    return SavedLog(log, **options)
 
 
 def _report_value(report: "Report") -> dict[str, Any]:
     spec = report.experiment.spec
     same = ("ok", "messages", "voters", "enrolled", "status", "number", "head")
+    segments = [
+        {"name": name, "status": status, "leader": spec.arm_names[leader]}
+        for name, (status, leader) in zip(
+            spec.scheme.sending.segments, report.segments, strict=True
+        )
+    ]
     return {
         "experiment": spec.name,
         "board": report.experiment.board,
         "fingerprint": spec.fingerprint,
         "scheme": spec.scheme.name,
         "answer": [spec.arm_names[arm] for arm in report.answer],
+        **({"segments": segments} if segments else {}),
         **{name: getattr(report, name) for name in same},
         "bounds": [asdict(bound) for bound in report.bounds],
         "withdrawn": [spec.arm_names[arm] for arm in report.withdrawn],
@@ -825,6 +830,9 @@ def _report(report: "Report") -> Iterator[Cell]:
     found = ", ".join(spec.arm_names[arm] for arm in report.answer)
     yield ""
     yield words(f"The good messages come to: {report.status}, {found}")
+    for name, (status, leader) in zip(spec.scheme.sending.segments, report.segments, strict=True):
+        how = "settled on" if status == "agreed" else "undecided, in the lead:"
+        yield words(f"  {name}: {how} {spec.arm_names[leader]}")
     if report.withdrawn:
         gone = ", ".join(spec.arm_names[arm] for arm in report.withdrawn)
         yield words(f"The operator has withdrawn: {gone}.")
