@@ -187,15 +187,16 @@ def test_noise_that_two_answers_share_is_caught_by_whoever_sees_both(secret, mon
 
     The bound is above what is promised for both, 2, from 79 of 220 on, with probability .998.
     """
-    once = "self.__class__.__dict__.get('kept') or self.noise"
-    change_python(monkeypatch, core.Core, "choose", ("u, self.noise, jitter", f"u, {once}, jitter"))
+    change_python(
+        monkeypatch, core.Core, "choose", ("u, self.noise, jitter", "u, self.kept, jitter")
+    )
 
     def watch(spec, world, plans):
         wires = []
         for one in plans:
             noise = random.SystemRandom().random()
-            monkeypatch.setattr(core.Core, "kept", lambda core, noise=noise: noise, raising=False)
-            monkeypatch.setattr(core.Core, "kept", staticmethod(lambda noise=noise: noise))
+            kept = staticmethod(lambda noise=noise: noise)
+            monkeypatch.setattr(core.Core, "kept", kept, raising=False)
             wires += watch_all(spec, world, [one])
         return wires
 
