@@ -53,7 +53,7 @@ class Server:
             case "log":
                 return {"messages": self.items}
             case "standing":
-                return {"state": "open", "ends": None}
+                return {"state": "open", "ends": None, "delete_after": None}
             case "experiments":
                 return {"experiments": [self.experiment]}
             case "enrolments":

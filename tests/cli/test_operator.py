@@ -123,7 +123,7 @@ def test_close_reopen_end_and_archive_say_how_it_stands_now(operate, store):
     said = operate("experiments", "end", "banner", "2099-01-31").out
     assert said == "banner is open until 2099-01-31 00:00 UTC.\n"
     told = operate("experiments", "end", "banner", "never", "--json").told
-    assert told == {"name": "banner", "state": "open", "ends": None}
+    assert told == {"name": "banner", "state": "open", "ends": None, "delete_after": None}
     assert operate("experiments", "archive", "banner").out == "banner is archived.\n"
     assert operate("experiments", "list", "--json").told == []
     (item,) = operate("experiments", "list", "--all", "--json").told

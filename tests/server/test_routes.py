@@ -41,6 +41,8 @@ async def test_an_experiment_is_created_read_and_listed(server):
         "fingerprint": spec.fingerprint,
         "enrolment": "invite",
         "players": 5,
+        "baseline": "",
+        "log": "public",
         "signer": answer.json()["signer"],
     }
     assert is_key(expected["signer"])
@@ -186,8 +188,8 @@ async def test_an_experiment_that_this_version_cannot_read_is_an_answer_without_
 ):
     with server.store.database.write() as db:
         db.execute(
-            "INSERT INTO experiments (name, spec, fingerprint, enrolment, board) "
-            "VALUES ('x', ?, 'x', 'open', 'b')",
+            "INSERT INTO experiments (name, spec, fingerprint, enrolment, board, baseline, log) "
+            "VALUES ('x', ?, 'x', 'open', 'b', '', 'public')",
             ('{"arms": 3, "scheme": "forgotten \\u202e\\u001b[2K"}',),
         )
     answer = await server.client.get("/experiments/x")

@@ -4,6 +4,7 @@
  */
 import { DevoteError } from "./errors.js";
 import { ask, isOpen, replyAfter, resume, reward, takeSegment, type Play, type State } from "./state.js";
+import { admit, type Limits } from "./limits.js";
 import type { Store } from "./store.js";
 
 type Step<T> = (state: State, save: () => void) => T;
@@ -55,6 +56,11 @@ export class Core {
     });
   }
 
+  /** Enter the survey among those of this origin, before it is joined; see `limits.ts`. */
+  admit(limits: Limits): Promise<number | undefined> {
+    return this.#store.stepAmong(this.#url, (state, others) => admit(state, others, limits));
+  }
+
   /** Whether this page was the first to hand out the play, and was not left since. */
   isOwn(id: string): boolean {
     return id === this.#own;
@@ -71,8 +77,8 @@ export class Core {
   ): Promise<{ play: Play; isNew: boolean } | null> {
     return this.step((state, save) => {
       const { play } = state;
-      if (isLate()) return null;
       if (takeSegment(state, segment)) save();
+      if (isLate()) return null;
       if (play !== null && isOpen(play) && (!play.endsWithPage || this.isOwn(play.id))) {
         if (!play.shared) save();
         play.shared = true;

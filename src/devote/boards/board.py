@@ -28,7 +28,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypedDict, get_args
 from urllib.parse import urlsplit
 
-from devote.errors import DevoteError
+from devote.errors import DevoteError, did_you_mean
 from devote.protocol import ExperimentSpec, Message, SpecError
 from devote.protocol.messages import VERSION, Scope, digest
 from devote.protocol.scheme import SCHEMES, check
@@ -44,6 +44,9 @@ ENROLMENTS: tuple[Enrolment, ...] = get_args(Enrolment)
 
 State: TypeAlias = Literal["open", "closed", "archived"]
 STATES: tuple[State, ...] = get_args(State)
+
+Readers: TypeAlias = Literal["public", "operator"]
+READERS: tuple[Readers, ...] = get_args(Readers)
 
 BOARD = re.compile(r"[0-9a-f]{32}")
 """The name of a board: 128 random bits, so that no two boards ever have the same."""
@@ -132,6 +135,10 @@ class Experiment:
 
     Enrolment ``open`` takes whoever asks, which is for trying out: one person with a thousand
     keys has a thousand votes. ``invite`` takes one device per single-use invite.
+
+    ``baseline`` is the option that users have today, with which the page compares; empty for none.
+    The ``log`` is read by anybody (public), or by bearers of a token only (operator). No device
+    relies on these two, so signatures do not cover them.
     """
 
     spec: ExperimentSpec
@@ -139,9 +146,12 @@ class Experiment:
     players: int | None = None
     enrolled: int = 0
     board: str = field(default_factory=lambda: secrets.token_hex(16))
+    baseline: str = ""
+    log: Readers = "public"
     signer: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        self._check_facts()
         if self.enrolment not in ENROLMENTS:
             raise SpecError(
                 f"enrolment={self.enrolment!r} must be open or invite.\n"
@@ -163,6 +173,24 @@ class Experiment:
         check.whole("enrolled", self.enrolled, least=0, remedy="It is how many have enrolled.")
         if self.players is not None:
             self.spec.check_players(self.players)
+
+    def _check_facts(self) -> None:
+        names = self.spec.arm_names
+        if self.baseline and self.baseline not in names:
+            raise SpecError(
+                f"baseline={self.baseline!r} is not an option.\n"
+                f"{did_you_mean(self.baseline, names)}"
+                "Name the option that users have today, or leave it out."
+            )
+        if self.log not in READERS:
+            raise SpecError(
+                f"log={self.log!r} must be public or operator.\nWith operator it needs a token."
+            )
+        if self.log == "operator" and not self.spec.scheme.about.reads_tally:
+            raise SpecError(
+                f"log='operator' is not possible: devices of {self.spec.scheme.name} read the log."
+                "\nUse log='public', or the scheme survey, whose devices read the tally only."
+            )
 
     @property
     def name(self) -> str:
@@ -189,6 +217,8 @@ class Experiment:
             "scheme": self.spec.scheme.name,
             "enrolment": self.enrolment,
             "players": self.players,
+            "baseline": self.baseline,
+            "log": self.log,
             "signer": self.signer,
         }
 
@@ -200,7 +230,7 @@ class Experiment:
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "Experiment":
         """Read what ``to_dict`` gave; SpecError, KeyError or TypeError if it is not that."""
-        others = {name: fields[name] for name in ("enrolment", "players", "board", "signer")}
+        others = {name: fields[name] for name in (*OPENED, "signer")}
         enrolled = fields.get("enrolled", 0)  # only in lists of experiments
         experiment = cls(ExperimentSpec.from_dict(fields["spec"]), enrolled=enrolled, **others)
         if experiment.fingerprint != fields["fingerprint"]:
@@ -211,17 +241,23 @@ class Experiment:
         return experiment
 
 
+OPENED = ("enrolment", "players", "board", "baseline", "log")
+"""What is decided for good when an experiment is opened, beside its specification."""
+
+
 class Change(TypedDict, total=False):
-    """The new state, the new end, or that there is no end any more."""
+    """What changes of a state: moments of None are taken away."""
 
     state: State | None
     ends: int | None
-    endless: bool
+    delete_after: int | None
 
 
 @dataclass(frozen=True)
 class ExperimentState:
-    """The state that the operator set; ``ends`` is in seconds since 1970.
+    """The state that the operator set; moments are in seconds since 1970.
+
+    At ``ends`` the experiment closes by itself, and after ``delete_after`` the server deletes it.
 
     >>> ExperimentState(ends=100).now(99.0), ExperimentState(ends=100).now(100.0)
     ('open', 'closed')
@@ -229,6 +265,7 @@ class ExperimentState:
 
     state: State = "open"
     ends: int | None = None
+    delete_after: int | None = None
 
     def now(self, moment: float) -> State:
         """The state at a moment."""
@@ -242,9 +279,12 @@ class ExperimentState:
         >>> ExperimentState(ends=1793491200).words
         'open until 2026-11-01 00:00 UTC'
         """
-        if self.ends is None or self.state == "archived":
-            return self.state
-        return f"{self.state}{' until' if self.state == 'open' else ', end'} {as_date(self.ends)}"
+        text = str(self.state)
+        if self.ends is not None and self.state != "archived":
+            text += f"{' until' if self.state == 'open' else ', end'} {as_date(self.ends)}"
+        if self.delete_after is not None:
+            text += f", deleted after {as_date(self.delete_after)}"
+        return text
 
     def why_closed(self, name: str, moment: float) -> str | None:
         """Why nothing new is taken at a moment, or None if it is."""
@@ -257,14 +297,17 @@ class ExperimentState:
 
     def changed(self, now: float, change: Change) -> "ExperimentState":
         """The state after a change. One that is opened again loses an end that has passed."""
-        state, ends = change.get("state"), change.get("ends")
-        if ends is not None and ends <= now:
-            raise BoardRefused(
-                f"The end {as_date(ends)} has passed.\nGive a later one, or close the experiment."
-            )
-        is_over = self.ends is not None and self.ends <= now
-        kept = None if change.get("endless") or (state == "open" and is_over) else self.ends
-        return ExperimentState(state or self.now(now), kept if ends is None else ends)
+        for moment in (change.get("ends"), change.get("delete_after")):
+            if moment is not None and moment <= now:
+                raise BoardRefused(
+                    f"The moment {as_date(moment)} has passed.\n"
+                    "Give a later one, or close or delete the experiment."
+                )
+        state, ends = change.get("state"), self.ends
+        if state == "open" and ends is not None and ends <= now:
+            ends = None
+        delete_after = change.get("delete_after", self.delete_after)
+        return ExperimentState(state or self.now(now), change.get("ends", ends), delete_after)
 
 
 def as_date(moment: float) -> str:

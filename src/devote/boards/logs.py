@@ -42,6 +42,8 @@ from devote.errors import DevoteError
 from devote.protocol import Message, ProtocolError, SpecError
 from devote.protocol.messages import Scope, from_dict, parse_json
 
+STANDING = ("state", "ends", "delete_after")
+
 Form: TypeAlias = Literal["tally", "page", "list", "head", "snapshot"]
 
 VOTERS = 2_000
@@ -150,11 +152,11 @@ class Log(Protocol):
 class HttpLog(AbstractContextManager["HttpLog"]):
     """The log of the experiment at ``url``, up to the message that was the last when it was opened.
 
-    Everything that is read is public: no token is needed. Whatever shows how the experiment stands
-    is read after the length of the log, and must be as new; the log is read after that, and the
-    list of voters after its last length: so on an honest server that goes on working nothing is
-    behind. The log is read twice, in the pages that devices read and past all caches. ``progress``
-    gets how many voters have been read, of how many.
+    Everything that is read is public, unless only bearers of a ``token`` may read the log. Whatever
+    shows how the experiment stands is read after the length of the log, and must be as new; the log
+    is read after that, and the list of voters after its last length: so on an honest server that
+    goes on working nothing is behind. The log is read twice, in the pages that devices read and
+    past all caches. ``progress`` gets how many voters have been read, of how many.
     """
 
     def __init__(
@@ -162,6 +164,7 @@ class HttpLog(AbstractContextManager["HttpLog"]):
         url: str,
         client: httpx.Client | None = None,
         *,
+        token: str | None = None,
         progress: Callable[[int, int, str], None] = lambda done, total, label: None,
     ) -> None:
         self.url = url.rstrip("/")
@@ -173,6 +176,8 @@ class HttpLog(AbstractContextManager["HttpLog"]):
         if not is_address(self.url) or not found or not self._name or "/" in self._name:
             raise no_experiment(url)
         self._client = client or httpx.Client(headers=HEADERS, timeout=30.0, verify=trusted())
+        if token is not None:
+            self._client.headers["Authorization"] = f"Bearer {token}"
         self._has_answered = False
         try:
             self._open()
@@ -275,7 +280,7 @@ class HttpLog(AbstractContextManager["HttpLog"]):
 
     def _standing(self) -> str:
         standing = self._ask(f"{self.url}/standing")
-        return ExperimentState(standing["state"], standing["ends"]).words
+        return ExperimentState(*(standing[name] for name in STANDING)).words
 
     def _read_statements(self) -> Iterator[Statement]:
         """What devices and people are shown: the tally, the standing, the lists, and the page."""
@@ -370,7 +375,7 @@ class HttpLog(AbstractContextManager["HttpLog"]):
 
 def _shown(form: Form, source: str, values: dict[str, Any]) -> Statement:
     """What is shown, but for what follows from more than the messages and is compared elsewhere."""
-    kept = {k: value for k, value in values.items() if k not in ("enrolled", "standing")}
+    kept = {k: value for k, value in values.items() if k not in ("enrolled", "standing", "now")}
     return Statement(form, int(values["number"]), kept, source)
 
 

@@ -31,14 +31,17 @@ from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 from devote.boards.admission import (
+    SETTINGS,
     UNSIGNED,
     Receipt,
     admit,
     admit_experiment,
     admit_voter,
+    admit_withdrawal,
     no_invite,
 )
 from devote.boards.board import (
+    OPENED,
     BoardRefused,
     Change,
     Envelope,
@@ -62,7 +65,7 @@ from devote.boards.identity import (
 from devote.checks import Checks
 from devote.extras import naming_extras
 from devote.protocol import ExperimentSpec, Message, SpecError, to_json
-from devote.protocol.messages import Scope, from_json, kind_of
+from devote.protocol.messages import OPERATOR, Scope, Withdrawal, entry, from_json, kind_of
 from devote.protocol.scheme import Estimates, Tally
 
 T = TypeVar("T")
@@ -80,7 +83,8 @@ TABLES = """
 CREATE TABLE experiments (
     name TEXT PRIMARY KEY, spec TEXT NOT NULL, fingerprint TEXT NOT NULL,
     enrolment TEXT NOT NULL, players INTEGER, board TEXT NOT NULL,
-    enrolled INTEGER NOT NULL DEFAULT 0, state TEXT NOT NULL DEFAULT 'open', ends INTEGER,
+    baseline TEXT NOT NULL, log TEXT NOT NULL, enrolled INTEGER NOT NULL DEFAULT 0,
+    state TEXT NOT NULL DEFAULT 'open', ends INTEGER, delete_after INTEGER,
     secret TEXT
 ) STRICT;
 CREATE TABLE voters (
@@ -217,7 +221,7 @@ class History:
     def voters(self) -> int | None:
         """How many voters have sent anything; None if there are too many to count."""
         if getattr(self.spec.scheme, "answers", 0) == 1:  # then each message is another voter's
-            return self.number
+            return self.number - len(self.tally.withdrawn)
         return None if self.most is None else len(self.sent)
 
     def public(self, experiment: Experiment) -> TallySnapshot:
@@ -240,7 +244,9 @@ class History:
             self.out_at = {arm: self.out_at.get(arm, number) for arm in closed}
         self.timeline.add(kind_of(message).name, getattr(message, "arm", None), number)
         self.course.add(number, self.tally)
-        voter = message.voter
+        self.number, self.text = number, text
+        if (voter := message.voter) == OPERATOR:
+            return
         self.first = self.first or voter
         if voter == self.first:
             self.latest.append((text, signature))
@@ -249,7 +255,6 @@ class History:
         else:
             self.sent[voter] += 1
             self.most = None if self.most is None else max(self.most, self.sent[voter])
-        self.number, self.text = number, text
 
 
 # The store.
@@ -390,12 +395,22 @@ class SqliteStore:
 
     # Experiments.
 
-    def create(self, experiment: Experiment, *, most: int | None = None) -> Receipt:
+    def create(
+        self,
+        experiment: Experiment,
+        *,
+        most: int | None = None,
+        ends: int | None = None,
+        delete_after: int | None = None,
+    ) -> Receipt:
         """Open an experiment; duplicate if the very same is there, refused if another is.
 
-        ``most`` is how many experiments there may be.
+        ``most`` is how many experiments there may be. The moments are those of its state.
         """
-        return self.create_from(record_of(experiment), most=most)
+        state = ExperimentState().changed(
+            self.clock(), {"ends": ends, "delete_after": delete_after}
+        )
+        return self.create_from(record_of(experiment), most=most, state=state)
 
     def create_from(
         self,
@@ -408,19 +423,18 @@ class SqliteStore:
         state = state or ExperimentState()
         with self.database.write() as db:
             there = db.execute(
-                "SELECT fingerprint, enrolment, players FROM experiments WHERE name = ?",
+                f"SELECT {', '.join(SETTINGS)} FROM experiments WHERE name = ?",
                 (record["name"],),
             ).fetchone()
             (count,) = db.execute("SELECT count(*) FROM experiments").fetchone()
             deleted = _is_deleted(db, record["name"])
             receipt = admit_experiment(record, there, deleted=deleted, count=count, most=most)
             if receipt is None:
-                names = ("name", "fingerprint", "enrolment", "players", "board", "secret")
-                db.execute(
-                    "INSERT INTO experiments (spec, name, fingerprint, enrolment, players, board, "
-                    "secret, state, ends) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (json.dumps(record["spec"]), *map(record.get, names), state.state, state.ends),
-                )
+                row = {name: record[name] for name in ("name", "board", *SETTINGS)} | vars(state)
+                row |= {"spec": json.dumps(record["spec"]), "secret": record.get("secret")}
+                marks = ", ".join("?" * len(row))
+                query = f"INSERT INTO experiments ({', '.join(row)}) VALUES ({marks})"
+                db.execute(query, tuple(row.values()))
         return receipt or Receipt(Outcome.ACCEPTED)
 
     def names(self) -> list[str]:
@@ -450,18 +464,17 @@ class SqliteStore:
     def read_experiment(self, db: sqlite3.Connection, name: str) -> Experiment:
         """The same, within a transaction; its specification is read once."""
         row = db.execute(
-            "SELECT board, enrolled, spec, enrolment, players, secret FROM experiments "
-            "WHERE name = ?",
+            f"SELECT spec, enrolled, secret, {', '.join(OPENED)} FROM experiments WHERE name = ?",
             (name,),
         ).fetchone()
         if row is None:
             raise unknown(name, deleted=_is_deleted(db, name))
-        board, enrolled, text, enrolment, players, secret = row
+        text, enrolled, secret, *values = row
+        opened = dict(zip(OPENED, values, strict=True))
         known = self._experiments.get(name)
-        if known is None or known.board != board:
+        if known is None or known.board != opened["board"]:
             try:
-                spec = ExperimentSpec.from_json(text)
-                known = Experiment(spec, enrolment, players, board=board)
+                known = Experiment(ExperimentSpec.from_json(text), **opened)
             except SpecError as error:
                 raise UnreadableExperiment(str(error)) from None
             if secret is not None:
@@ -493,13 +506,19 @@ class SqliteStore:
     ) -> ExperimentState:
         """Put an experiment into another state, or give it another end; the rest stays.
 
-        ``endless`` takes its end away. One that is opened again loses an end that has passed.
+        A moment of None is taken away. One that is opened again loses an end that has passed.
         """
         with self.database.write() as db:
             new = _state(db, name).changed(self.clock() if at is None else at, change)
-            query = "UPDATE experiments SET state = ?, ends = ? WHERE name = ?"
-            db.execute(query, (new.state, new.ends, name))
+            query = "UPDATE experiments SET state = ?, ends = ?, delete_after = ? WHERE name = ?"
+            db.execute(query, (new.state, new.ends, new.delete_after, name))
         return new
+
+    def overdue(self) -> list[str]:
+        """The names of the experiments that are to be deleted by now."""
+        with self.database.read() as db:
+            query = "SELECT name FROM experiments WHERE delete_after <= ?"
+            return [name for (name,) in db.execute(query, (self.clock(),))]
 
     def delete(self, name: str) -> None:
         """Delete an experiment and all that belongs to it; its name stays taken.
@@ -675,6 +694,19 @@ class SqliteStore:
             raise
         return receipts
 
+    def withdraw(self, name: str, arm: int, *, at: float | None = None) -> Receipt:
+        """Enter in the log that an arm is withdrawn; refused twice, and where it is too late."""
+        self.look(name, lambda _: None)  # it may take seconds: others can write meanwhile
+        message = Withdrawal(name, arm)
+        envelope = Envelope(message, entry(message, self.scope(name)))
+        try:
+            with self.database.write() as db:
+                ledger = Ledger(self, db, name, at)
+                return admit_withdrawal(envelope, ledger) or ledger.add(envelope)
+        except BaseException:
+            self._histories.pop(name, None)  # it has taken in what is not in the file
+            raise
+
     def clear(self, name: str) -> None:
         """Take all messages out."""
         with self.database.write() as db:
@@ -703,6 +735,11 @@ class SqliteStore:
                 history.take(rows)
         self._histories[spec.name] = history
         return history
+
+    def mismatches(self) -> list[str]:
+        """Of the experiments that are in use: where answers are missing for a reason."""
+        with self.database.read():
+            return sorted(n for n, each in self._histories.items() if each.tally.mismatch)
 
     def _new_history(self, spec: ExperimentSpec) -> History:
         return History(spec, self.scope(spec.name))
@@ -779,7 +816,7 @@ def _is_deleted(db: sqlite3.Connection, name: str) -> bool:
 
 def _state(db: sqlite3.Connection, name: str) -> ExperimentState:
     """The state as the operator set it, whatever the moment; UnknownExperiment if not there."""
-    query = "SELECT state, ends FROM experiments WHERE name = ?"
+    query = "SELECT state, ends, delete_after FROM experiments WHERE name = ?"
     row = db.execute(query, (name,)).fetchone()
     if row is None:
         raise unknown(name, deleted=_is_deleted(db, name))

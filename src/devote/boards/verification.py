@@ -26,8 +26,8 @@ from devote.boards.logs import (
     Statement,
 )
 from devote.boards.store import History
-from devote.protocol import Message, ProtocolError, to_json
-from devote.protocol.messages import digest, from_dict
+from devote.protocol import Bound, Message, ProtocolError, to_json
+from devote.protocol.messages import OPERATOR, digest, entry, from_dict
 from devote.protocol.scheme import Status
 
 Draw: TypeAlias = Callable[[Experiment, History], Mapping[str, Any]]
@@ -59,8 +59,11 @@ class Report:
 
     ``messages`` were read, the last with ``number``, up to which the ``head`` reaches; it is None
     if a message could not be read. ``checked`` and ``wrong`` count by check.
-    ``status`` and ``answer`` are what the good messages come to. ``unchecked`` are sentences on
-    what this verification cannot tell.
+    ``status`` and ``answer`` are what the good messages come to, and ``bounds`` how likely it is to
+    be wrong; ``segments`` has the status and the leader of each segment, where there are any;
+    ``withdrawn`` are the arms that the operator has withdrawn, ``mismatch`` is why nothing is
+    proved, if the messages show that. ``unchecked`` are sentences on what this
+    verification cannot tell.
     """
 
     experiment: Experiment
@@ -71,6 +74,10 @@ class Report:
     head: str | None
     status: Status
     answer: tuple[int, ...]
+    segments: tuple[tuple[Status, int], ...]
+    bounds: tuple[Bound, ...]
+    withdrawn: tuple[int, ...]
+    mismatch: str | None
     checked: Mapping[str, int]
     wrong: Mapping[str, int]
     findings: tuple[Finding, ...]
@@ -92,6 +99,7 @@ def unchecked(enrolled: int, *, remembered: bool) -> tuple[str, ...]:
         "Whether messages are taken by the state that is shown, and whether the pace suits.",
         "What is streamed, and what a device is answered that joins or asks for its own messages: "
         "--store checks what one was shown.",
+        "Whether the page's own files, which draw it, are devote's.",
         "Whether players and enrolment were others before: --against compares them.",
     ]
     if not remembered:
@@ -214,7 +222,7 @@ class Verification:
         memories = list(remembered)
         for memory in memories:
             self._look_for(memory)
-        order = list(CHECKS)
+        order, spec, players = list(CHECKS), self.experiment.spec, self.experiment.players
         return Report(
             experiment=self.experiment,
             messages=self._read,
@@ -222,13 +230,21 @@ class Verification:
             voters=len(self._senders),
             enrolled=len(self.voters),
             head=self._written_head(),
-            status=self._tally.status(self.experiment.players),
+            status=self._tally.status(players),
             answer=self._tally.answer,
+            segments=self._segments(),
+            bounds=spec.scheme.guarantees(self._tally.case(players)).bounds,
+            withdrawn=tuple(self._tally.withdrawn),
+            mismatch=self._tally.mismatch,
             checked={check: self._checked[check] for check in CHECKS},
             wrong={check: self._wrong[check] for check in CHECKS},
             findings=tuple(sorted(self._findings, key=lambda found: order.index(found.check))),
             unchecked=unchecked(len(self.voters), remembered=bool(memories)),
         )
+
+    def _segments(self) -> tuple[tuple[Status, int], ...]:
+        rows = self._tally.public(self.experiment.players).get("segments", ())
+        return tuple((row["status"], row["leader"]) for row in rows)
 
     def _check_enrolled(self) -> None:
         """As many are listed as the server says are enrolled, and no more than may take part."""
@@ -276,7 +292,9 @@ class Verification:
         """Whether the board should have taken a message; if not, the first reason is noted."""
         message, checked = envelope.message, self._checked
         checked["signatures"] += 1
-        if not verify(envelope, self.experiment.scope):
+        is_entry, scope = message.voter == OPERATOR, self.experiment.scope
+        is_entered = is_entry and envelope.signature == entry(message, scope)
+        if not is_entered and not verify(envelope, scope):
             fault = "the signature is not its voter's over this message, board and specification"
             self._find("signatures", number, fault)
             return False
@@ -286,11 +304,12 @@ class Verification:
             self._find("doubles", number, f"it is message {self._numbers[key]:,} again")
             return False
         self._numbers[key] = number
-        checked["enrolment"] += message.voter not in self._senders
-        self._senders.add(message.voter)
-        if message.voter not in self.voters:
-            self._find("enrolment", number, f"its voter {_name(message)} is not enrolled")
-            return False
+        if not is_entry:
+            checked["enrolment"] += message.voter not in self._senders
+            self._senders.add(message.voter)
+            if message.voter not in self.voters:
+                self._find("enrolment", number, f"its voter {_name(message)} is not enrolled")
+                return False
         checked["rules"] += 1
         if reason := self._tally.refusal(message):
             fault = f"it should have been refused: {_first_line(reason)}"

@@ -10,6 +10,7 @@ import gzip
 import json
 import math
 import time
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
@@ -35,6 +36,7 @@ from devote.boards.board import (
 )
 from devote.boards.database import StoreError
 from devote.boards.store import Row, SqliteStore
+from devote.server.days import Days
 from devote.server.limits import Bodies, Connections, RateLimit, Refused
 from devote.server.log import EventLog
 from devote.server.metrics import Metrics
@@ -339,6 +341,8 @@ class Service:
         self.writes = RateLimit(rate=settings.write_rate, burst=settings.write_burst)
         self.reads = RateLimit(rate=settings.read_rate, burst=settings.read_burst)
         self.refused_tokens = RateLimit(rate=1 / 60, burst=10.0)
+        self.days: defaultdict[str, Days] = defaultdict(Days)
+        self._minute = RateLimit(rate=1 / 60, burst=1.0)
         self.connections: Connections | None = None
         self.admin_port: int | None = None
         self._threads = ThreadPoolExecutor(store.at_once, "devote-store")
@@ -406,6 +410,7 @@ class Service:
     def forget(self, name: str) -> None:
         """End the streams of an experiment that was deleted, and keep nothing of it."""
         self._batchers = {key: each for key, each in self._batchers.items() if key[1] != name}
+        self.days.pop(name, None)
         if name in self._boards:
             self._boards.pop(name).close()
 
@@ -433,6 +438,21 @@ class Service:
         """Write to the store, at most once a second; StoreError if that does not work."""
         if (problem := await self._health.get()) is not None:
             raise problem
+
+    async def each_minute(self) -> None:
+        """Delete the experiments whose moment has come, and note how many answers there are."""
+        if self._minute.wait("all"):
+            return
+        for name in await self.call(self.store.overdue):
+            with suppress(UnknownExperiment):  # another server was faster
+                await self.call(self.store.delete, name)
+            self.forget(name)
+            self.log.write("delete", experiment=name, scope="delete_after")
+        for name in list(self._boards):
+            with suppress(UnknownExperiment):
+                experiment = await self.call(self.store.get, name)
+                number, _ = await self.call(self.store.rows, name, 0, 0)
+                self.days[name].note(self.store.clock(), number, experiment.enrolled)
 
     async def _check_health(self) -> StoreError | None:
         try:
