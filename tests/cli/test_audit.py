@@ -7,7 +7,7 @@ EASY = ("--means", ".9,.1")
 
 def test_the_worst_case_is_told_row_by_row_and_refusals_with_their_reason(devote):
     asked = ("audit", "correctness", "--worst-case", "--players", "28,32", "--precision", ".1")
-    rows = devote(*asked, "--json").told["rows"]
+    rows = devote(*asked, "--json").json["rows"]
     names = [row["scheme"] if "refused" in row else row["spec"]["scheme"]["name"] for row in rows]
     assert list(zip(names, (row["n_players"] for row in rows), strict=True)) == [
         *(("decentralized", 28), ("decentralized", 32), ("jury", 28), ("jury", 32)),
@@ -36,7 +36,7 @@ def test_what_cannot_be_audited_is_refused_in_one_line(devote, asked, remedy):
 
 def test_privacy_has_a_row_for_each_question_with_own_and_all_messages(devote):
     asked = ("audit", "privacy", "--players", 32, "--runs", 200)
-    leaks = devote(*asked, "--json").told["leaks"]
+    leaks = devote(*asked, "--json").json["leaks"]
     assert [(leak["question"], leak["others_known"]) for leak in leaks] == [
         (question, others)
         for question in ("best arm", "group", "activity")
@@ -53,7 +53,7 @@ def test_privacy_has_a_row_for_each_question_with_own_and_all_messages(devote):
 
 def test_a_private_scheme_is_held_to_its_promise_secret_by_secret(devote):
     asked = ("audit", "privacy", "--scheme", "survey", "--set", "privacy=1", *EASY, "--runs", 150)
-    rows = devote(*asked, "--json").told["rows"]
+    rows = devote(*asked, "--json").json["rows"]
     assert rows[0]["secret"] == "does it click"
     assert rows[0]["worlds"] == ["clicks at once", "never clicks"]
     assert rows[0]["proved_cap"] == pytest.approx(0.7311, abs=1e-4)
@@ -71,7 +71,7 @@ RESETS = (*EASY, "--algorithm", "ser4", "--option", "phi=1e-3", "--eta", ".5", "
 def test_ser4_is_audited_term_by_term_to_a_horizon(devote):
     """Ten resets a run on average: one or fewer, over 100 runs, has probability below 1e-100."""
     asked = ("audit", "correctness", *RESETS, "--horizon", 10_000, "--precision", ".1")
-    [row] = devote(*asked, "--json").told["rows"]
+    [row] = devote(*asked, "--json").json["rows"]
     assert row["mean_resets"] > 1.0
     assert row["terms"]["runs"] > row["failure"]["runs"]
     assert row["terms"]["count"] == 0

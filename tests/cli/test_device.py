@@ -33,9 +33,9 @@ def address(devote, store, tmp_path, monkeypatch, request):
 def test_devices_with_made_up_users_find_the_answer(devote, address):
     for n in range(3):
         words = ("device", address, "--store", f"{n}.db", "--means", ".9,.1,.1", "--seed", n)
-        told = devote(*words, "--pulls", 300, "--json").told
-        assert (told["waiting"], told["degraded"]) == (0, [])
-    assert (told["state"], told["answer"]) == ("agreed", ["red"])
+        printed = devote(*words, "--pulls", 300, "--json").json
+        assert (printed["waiting"], printed["degraded"]) == (0, [])
+    assert (printed["state"], printed["answer"]) == ("agreed", ["red"])
     again = devote("device", address, "--store", "0.db", "--means", ".9,.1,.1")
     assert again.code == 0
     assert "the answer: red" in again.out
@@ -51,7 +51,7 @@ def test_a_device_of_a_survey_ends_when_its_answer_has_left(devote, address, sto
     words = ("device", address, "--means", ".9,.1", "--pulls", 3, "--json")
     ran = devote(*words)
     assert "An answer leaves in 1 s" in ran.err
-    assert (ran.told["sent"], ran.told["waiting"], ran.told["state"]) == (1, 0, "open")
+    assert (ran.json["sent"], ran.json["waiting"], ran.json["state"]) == (1, 0, "open")
     assert store.rows("banner")[0] == 1
     assert "leaves" not in devote(*words).err
     assert store.rows("banner")[0] == 1
@@ -66,5 +66,5 @@ def test_a_person_plays_a_device_and_goes_on_later(devote, address, monkeypatch)
     assert "the answer: none yet" in ran.out
     monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
     ran = devote("device", address, "--json")
-    assert (ran.told["state"], ran.told["answer"]) == ("open", [])
+    assert (ran.json["state"], ran.json["answer"]) == ("open", [])
     assert ran.err.count("? (0 to 1)") == 2

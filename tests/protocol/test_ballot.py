@@ -30,7 +30,7 @@ def ballot_of(messages):
     return ballot
 
 
-def says(ballot):
+def state_of(ballot):
     return (
         ballot.term,
         ballot.votes,
@@ -53,15 +53,15 @@ def test_order_and_repetition_do_not_matter(history, rng):
     other = history + rng.sample(history, len(history) // 2)
     rng.shuffle(other)
     assert ballot_of(other) == ballot_of(history)
-    assert says(ballot_of(other)) == says(ballot_of(history))
+    assert state_of(ballot_of(other)) == state_of(ballot_of(history))
 
 
 @settings(max_examples=MANY)
 @given(histories, histories, histories)
 def test_taking_in_histories_is_commutative_associative_and_idempotent(x, y, z):
-    assert says(ballot_of(x + y)) == says(ballot_of(y + x))
-    assert says(ballot_of((x + y) + z)) == says(ballot_of(y + (z + x)))
-    assert says(ballot_of(x + x)) == says(ballot_of(x))
+    assert state_of(ballot_of(x + y)) == state_of(ballot_of(y + x))
+    assert state_of(ballot_of((x + y) + z)) == state_of(ballot_of(y + (z + x)))
+    assert state_of(ballot_of(x + x)) == state_of(ballot_of(x))
 
 
 @settings(max_examples=MANY)

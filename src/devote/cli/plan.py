@@ -67,7 +67,7 @@ def plan(given: Namespace) -> None:
     who come once (--visitors-per-day), or for devices that play again and again (--players and
     --plays-per-day). Without --means it plans for a web shop with click rates near 5 %.
 
-    With --scheme it tells more of that one. For ser4 it recommends a phi, unless --option phi=P is
+    With --scheme it shows more about that one. For ser4 it recommends a phi, unless --option phi=P is
     given.
 
     Examples:
@@ -354,8 +354,8 @@ def _fleet(given: Namespace, days: float) -> tuple[int, float | None, float | No
             )
         if given.players is None:
             raise CommandError(
-                "--plays-per-day and --events-per-day are about a fixed fleet, and it is not said "
-                "how many devices it has.\nGive --players as well."
+                "--plays-per-day and --events-per-day are about a fixed fleet, whose number of "
+                "devices is missing.\nGive --players as well."
             )
     if given.players is not None and visitors is None:
         if together is not None:
