@@ -224,7 +224,7 @@ def test_listings_name_all_with_their_sources_and_what_can_be_set(devote, name, 
 
 
 GRID = 'problem = "1"\nn_players = [32]\nalgorithm = "ser3"\neta = [0.5, 0.9]\ntrials = 1\n'
-FOUND = ("--means", ".9,.4,.2", "--epsilon", ".3", "--trials", 1)
+FOUND = ("--means", ".9,.4,.2", "--epsilon", ".3", "--trials", 1, "--seconds", 0.2)
 PRINTED = {
     "simulate": ("--players", 32, "--trials", 2),
     "sweep": ("grid.toml", "--workers", 1),

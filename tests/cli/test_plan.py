@@ -9,7 +9,7 @@ from devote.cli.main import COMMANDS, help_of
 
 pytestmark = pytest.mark.usefixtures("shipped_schemes")
 
-FLEET = ("plan", "--means", ".8,.4,.2", "--epsilon", ".2", "--trials", 60, "--seconds", 1)
+FLEET = ("plan", "--means", ".8,.4,.2", "--epsilon", ".2", "--trials", 30, "--seconds", 0.5)
 
 
 def test_all_schemes_are_compared_and_one_is_named(devote):
@@ -22,7 +22,7 @@ def test_all_schemes_are_compared_and_one_is_named(devote):
     assert survey["proved_error"] <= 0.05
     assert survey["proved_privacy"] == 1.0
     simulated = survey["simulated"]
-    assert (simulated["unit"], simulated["simulated_runs"]) == ("answers", 60)
+    assert (simulated["unit"], simulated["simulated_runs"]) == ("answers", 30)
     takes = simulated["takes"]
     assert takes["low"] < takes["mean"] < takes["high"]
     assert takes["median"] < takes["p95"] <= simulated["devices_needed"]
@@ -49,7 +49,7 @@ def test_the_table_says_what_to_use_what_it_takes_and_how_to_write_it(devote):
         "up to 3 devices may lie",
         "Use survey. What you ask is proved of it",
         "no other scheme does it here",
-        "60 simulated runs, 60 with an answer",
+        "30 simulated runs, 30 with an answer",
         "visitors needed",
         "privacy e none 4 2 1* 0.5",
         "lying devices 0 3* 10",

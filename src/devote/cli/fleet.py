@@ -548,7 +548,6 @@ def certify_revoke(given: Namespace) -> None:
 
 
 STORE = "--store FILE  The device's store; the device may be running. [device.db]"
-ADDRESS = "address HOST:PORT  Where a peer listens."
 
 
 @contextmanager
@@ -583,28 +582,26 @@ def peers_list(given: Namespace) -> None:
     answer(given.json, value, shown)
 
 
-@command("peers add", ADDRESS, STORE, JSON)
-def peers_add(given: Namespace) -> None:
-    """Give a device the address of a peer; one that runs asks it within a minute or so.
+def _changes_peers(name: str, change: str, done: str, does: str) -> None:
+    """Make the command that changes which addresses a device knows."""
 
-    Example:
-        devote peers add 10.0.0.8:7700 --store device.db
-    """
-    with _peers(given) as own:
-        own.peers.give(given.address)
-    answer(given.json, {"added": given.address})
+    def run(given: Namespace) -> None:
+        with _peers(given) as own:
+            getattr(own.peers, change)(given.address)
+        answer(given.json, {done: given.address})
+
+    run.__doc__ = f"{does}\n\nExample:\n    devote peers {name} 10.0.0.8:7700 --store device.db\n"
+    command(f"peers {name}", "address HOST:PORT  Where a peer listens.", STORE, JSON)(run)
 
 
-@command("peers remove", ADDRESS, STORE, JSON)
-def peers_remove(given: Namespace) -> None:
-    """Remove an address; a device that runs drops it when it is started again.
-
-    Example:
-        devote peers remove 10.0.0.8:7700 --store device.db
-    """
-    with _peers(given) as own:
-        own.peers.forget(given.address)
-    answer(given.json, {"removed": given.address})
+_changes_peers(
+    *("add", "give", "added"),
+    "Give a device the address of a peer; one that runs asks it within a minute or so.",
+)
+_changes_peers(
+    *("remove", "forget", "removed"),
+    "Remove an address; a device that runs drops it when it is started again.",
+)
 
 
 @command(

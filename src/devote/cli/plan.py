@@ -67,8 +67,8 @@ def plan(given: Namespace) -> None:
     who come once (--visitors-per-day), or for devices that play again and again (--players and
     --plays-per-day). Without --means it plans for a web shop with click rates near 5 %.
 
-    With --scheme it shows more about that one. For ser4 it recommends a phi, unless --option phi=P is
-    given.
+    With --scheme it shows more about that one. For ser4 it recommends a phi, unless --option phi=P
+    is given.
 
     Examples:
         devote plan
