@@ -19,6 +19,9 @@ HERE = Path(__file__).parent
 FILES = {
     "/": (HERE / "site/page.html", "text/html; charset=utf-8"),
     "/page.css": (HERE / "site/page.css", "text/css; charset=utf-8"),
+    "/delivery.svg": (HERE / "site/delivery.svg", "image/svg+xml"),
+    "/harvest.svg": (HERE / "site/harvest.svg", "image/svg+xml"),
+    "/tea.svg": (HERE / "site/tea.svg", "image/svg+xml"),
     "/banner.js": (HERE / "site/banner.js", "text/javascript; charset=utf-8"),
     "/offer": (HERE / "site/offer.html", "text/html; charset=utf-8"),
     "/offer.js": (HERE / "site/offer.js", "text/javascript; charset=utf-8"),
@@ -67,7 +70,7 @@ class Shop(ThreadingHTTPServer):
         url, watch = f"{operator.server}/experiments/{name}", f"{operator.server}/#{name}"
         self.words = {b"EXPERIMENT": url.encode(), b"WATCH": watch.encode()}
         self.policy = (
-            "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; "
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
             f"connect-src 'self' {operator.server}"
         )
 

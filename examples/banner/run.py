@@ -1,4 +1,6 @@
-"""A shop whose visitors find its best banner: ``python examples/banner/run.py``.
+"""A shop whose visitors find its best banners: ``python examples/banner/run.py``.
+
+On phones another banner is best than on desktops. Each browser knows which it is, and tells nobody.
 
 Starts the shop, a devote server that allows its pages, and made-up visitors who make the
 experiment's page move while you look at both. Ctrl-C ends it all; nothing is kept.
@@ -23,14 +25,15 @@ from devote.demo.processes import CrowdProcess, ServerProcess, Task
 from devote.protocol import ExperimentSpec
 from devote.schemes import Survey
 
-CLICKS = {"Free delivery": 0.30, "Spring harvest": 0.45, "Tea of the day": 0.65}
-"""The banners, and how often the made-up visitors click them."""
+BANNERS = ("Free delivery", "Spring harvest", "Tea of the day")
+CLICKS = {"phone": (0.25, 0.40, 0.75), "desktop": (0.75, 0.40, 0.25)}
+"""How often the made-up visitors of each kind click each banner."""
 
 SPEC = ExperimentSpec(
-    arms=list(CLICKS),
+    arms=BANNERS,
     name="banner",
-    epsilon=0.1,
-    scheme=Survey(privacy=2.0, reply_after=10.0),
+    epsilon=0.2,
+    scheme=Survey(privacy=3.0, reply_after=10.0, segments=tuple(CLICKS)),
 )
 
 
@@ -53,7 +56,7 @@ def make_up(stack: ExitStack, shop: Shop, folder: Path, count: int) -> CrowdProc
     url, after = shop.words[b"EXPERIMENT"].decode(), SPEC.scheme.sending.reply_after
     assert after is not None
     invites = {n: shop.invites.of(f"made-up-{n}") for n in range(count)}
-    crowd = CrowdProcess(Task(url, folder, tuple(CLICKS.values()), invites, 1, 1, after))
+    crowd = CrowdProcess(Task(url, folder, (), invites, 1, 1, after, CLICKS))
     crowd.start()
     stack.callback(crowd.kill)
     return crowd

@@ -1,21 +1,24 @@
-"""Browsers and Python devices in one survey, on the shop of ``examples/banner``.
+"""Browsers and Python devices in one survey with segments, on the shop of ``examples/banner``.
 
-Each browser is a context of one Chromium, with a cookie jar and a store of its own. It opens the
-shop, is shown a banner, and clicks it or not by the same hidden rates as the Python devices
-beside it. The survey must find the best banner, with every browser's answer on the board.
+Each browser is a context of one Chromium, with a cookie jar and a store of its own, every other one
+a phone. It opens the shop, is shown a banner, and clicks it or not by the same hidden rates as the
+Python devices beside it. The survey must find the best banner of each kind, with every browser's
+answer on the board, and phones and desktops must have asked for the same things.
 
 ``python -m tests.browser.crowd_run --browsers 40 --devices 3000 --pictures FOLDER`` makes the
 long run."""
 
 import argparse
 import random
+import re
 import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -32,10 +35,14 @@ sys.path.insert(0, str(ROOT / "examples/banner"))
 import run as example
 
 SPEC = example.SPEC.with_(
-    epsilon=0.05, scheme={"name": "survey", "privacy": 0.8, "reply_after": 3.0}
+    epsilon=0.1, scheme=replace(example.SPEC.scheme, privacy=2.0, reply_after=3.0, subset=None)
 )
 ASKED = "a question: click it or not"
-SENT = "sent: one noisy bit, and never again"
+SENT = "sent: one blurred answer, and never again"
+KINDS = {
+    "phone": {"has_touch": True, "is_mobile": True, "viewport": {"width": 390, "height": 844}},
+    "desktop": {},
+}
 
 
 @dataclass(frozen=True)
@@ -43,21 +50,25 @@ class Report:
     """How the survey ended."""
 
     status: str
-    answer: tuple[str, ...]
+    answers: dict[str, str]
     messages: int
     browsers_sent: int
     browsers_on_board: int
     devices_done: int
     is_verified: bool
     seconds: float
+    asked_for: dict[str, set[tuple[str, str]]]
 
-    def check(self, browsers: int, devices: int) -> None:
-        """Verified, with everybody's answer, and the best banner: others are worse by epsilon."""
+    def check(
+        self, browsers: int, devices: int, rates: Mapping[str, Sequence[float]] = example.CLICKS
+    ) -> None:
+        """Verified, with everybody's answer, and the best banner of each kind."""
         assert self.is_verified
         assert self.browsers_sent == self.browsers_on_board == browsers
         assert self.devices_done == devices
-        best = max(example.CLICKS, key=example.CLICKS.__getitem__)
-        assert (self.status, self.answer) == ("agreed", (best,))
+        best = {kind: example.BANNERS[row.index(max(row))] for kind, row in rates.items()}
+        assert (self.status, self.answers) == ("agreed", best)
+        assert self.asked_for["phone"] == self.asked_for["desktop"]
 
 
 def visit(page: Page, address: str) -> str:
@@ -79,7 +90,7 @@ def run(
     devices: int,
     processes: int = 2,
     spec: ExperimentSpec = SPEC,
-    rates: tuple[float, ...] = tuple(example.CLICKS.values()),
+    rates: Mapping[str, Sequence[float]] = example.CLICKS,
     looked: Callable[[str, str], None] = lambda shop, watch: None,
 ) -> Report:
     """Browsers first, then the crowd, until all have come and gone; ``looked`` is called twice."""
@@ -88,18 +99,21 @@ def run(
         shop = example.start(stack, folder, spec=spec)
         url, watch = shop.words[b"EXPERIMENT"].decode(), shop.words[b"WATCH"].decode()
         operator = stack.enter_context(Operator(url.partition("/experiments")[0]))
-        pages, voters = [], set()
+        pages, voters, asked_for = [], set(), {kind: set() for kind in KINDS}
 
-        def note(request) -> None:
+        def note(request, kind: str) -> None:
+            asked_for[kind].add((request.method, re.sub(r"voter=\w+", "", request.url)))
             if request.method == "POST" and request.url == f"{url}/messages":
                 voters.add(request.post_data_json["message"]["voter"])
 
-        for _ in range(browsers):
-            context = browser.new_context()
-            context.on("request", note)
+        for n in range(browsers):
+            kind = list(KINDS)[n % len(KINDS)]
+            context = browser.new_context(**KINDS[kind])
+            context.on("request", partial(note, kind=kind))
             page = context.new_page()
             name = visit(page, shop.origin)
-            if dice.random() < rates[spec.arm_names.index(name)]:
+            is_first = n < len(KINDS)  # so that some of each kind click
+            if is_first or dice.random() < rates[kind][spec.arm_names.index(name)]:
                 page.click("#banner")
                 page.wait_for_url("**/offer")
                 page.go_back()
@@ -107,7 +121,7 @@ def run(
         crowds = []
         for first in range(processes):
             own = {n: shop.invites.of(f"{n}") for n in range(first, devices, processes)}
-            task = Task(url, folder, rates, own, 1, 1, spec.scheme.sending.reply_after)
+            task = Task(url, folder, (), own, 1, 1, spec.scheme.sending.reply_after, rates)
             crowds.append(CrowdProcess(task))
             stack.callback(crowds[-1].kill)
             crowds[-1].start()
@@ -121,19 +135,24 @@ def run(
         assert not any(crowd.failed for crowd in crowds), crowds[0].errors
         with HttpLog(url) as log:
             report = verify_log(log)
-        on_board = {message.voter for _, message in operator.messages(spec.name, spec.n_arms)}
+        messages = [message for _, message in operator.messages(spec.name, spec.n_arms)]
+        on_board, tally = {message.voter for message in messages}, spec.scheme.tally(spec)
+        for message in messages:
+            tally.add(message)
+        rows = zip(spec.scheme.segments, tally.public()["segments"], strict=True)
         looked(shop.origin, watch)
         for page in pages:
             page.context.close()
     return Report(
         report.status,
-        tuple(spec.arm_names[arm] for arm in report.answer),
+        {kind: spec.arm_names[row["leader"]] for kind, row in rows if row["status"] == "agreed"},
         report.number,
         len(voters),
         len(voters & on_board),
         sum(crowd.pulls for crowd in crowds),
         report.ok,
         time.monotonic() - started,
+        asked_for,
     )
 
 
@@ -170,7 +189,7 @@ def main() -> None:
         browser.close()
     print(f"{given.browsers} browsers and {given.devices:,} Python devices: {report}")
     report.check(given.browsers, given.devices)
-    print("The best banner, with every browser's answer on the board; verified.")
+    print("The best banner of each kind, with every browser's answer on the board; verified.")
 
 
 if __name__ == "__main__":

@@ -90,8 +90,9 @@ class _Crowd:
     async def _receive(self, coming: Iterator[int], board: HttpBoard, log: Path) -> None:
         for n in coming:
             async with await self._join(n, SELDOM, board) as device:
+                segment = self._segment_of(n)
                 for _ in range(self.task.answers):
-                    await self._play(device)
+                    await self._play(device, segment)
                     await asyncio.sleep(1.001 * (1.0 + LATEST) * self.task.reply_after)
                     while not (self.stop.is_set() or await device.sync()):
                         await asyncio.sleep(JOIN_PAUSE)
@@ -100,10 +101,16 @@ class _Crowd:
             with log.open("a") as file:
                 file.write(f"{n}\n")
 
-    async def _play(self, device: AsyncDevice) -> None:
-        choice = await device.choose()
+    def _segment_of(self, n: int) -> str | None:
+        """The segment of a user, the same each time; None where there are none."""
+        names = list(self.task.segments)
+        return random.Random(f"{self.task.seed}/{n}/segment").choice(names) if names else None
+
+    async def _play(self, device: AsyncDevice, segment: str | None = None) -> None:
+        choice = await device.choose(segment)
+        means = self.task.means if segment is None else self.task.segments[segment]
         with suppress(LateReward):  # on a busy machine; the answer is that of no click
-            await device.reward(float(self.users.random() < self.task.means[choice]), choice)
+            await device.reward(float(self.users.random() < means[choice]), choice)
         self.plays += 1
         if self.plays % 50 == 0:
             self.report(self.plays)

@@ -11,7 +11,7 @@ import sys
 import time
 import urllib.request
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from devote.errors import DevoteError
@@ -28,7 +28,8 @@ class Task:
     """Which experiment to join, what users like, and which devices to run, each with its invite.
 
     Where devices are only asked now and then, ``answers`` says how often, and ``reply_after`` how
-    many seconds after its choice each of them answers.
+    many seconds after its choice each of them answers. ``segments`` has what the users of each
+    segment like, in place of ``means``; a user is of any of them alike.
     """
 
     url: str
@@ -38,6 +39,7 @@ class Task:
     seed: int
     answers: int = 0
     reply_after: float = 0.0
+    segments: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """As JSON text, for another process."""
