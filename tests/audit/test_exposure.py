@@ -1,93 +1,234 @@
-"""One device watched in two worlds: what is promised passes, each way to break it is caught.
+"""The Python device that ships, watched: what is promised passes, each way to break it is caught.
 
-A device that keeps its promise is refused with probability 1e-6 at most. What each test would
-miss: moments and presence that tell the worlds apart for certain are caught with certainty (the
-lower bound on e is then about 2.5 with 200 devices measured); the two breaks that only shift
-probabilities have their power computed below.
+A device that keeps its promise is refused with probability 1e-6 at most. Whatever tells the worlds
+apart for certain is always caught: of 80 devices measured, 80 named rightly give a lower bound of
+1.5 on e, where .5 is promised. What misleads now and then, as a moment that is drawn, is computed
+at ``power``.
 """
 
 import math
 import random
 
 import pytest
-from tests.audit import broken_devices as broken
+from tests.audit.mutants import change_python
 
 from devote.audit import AuditError, audit_exposure
-from devote.audit.exposure import proved_cap
+from devote.audit.exposure import epsilon_of_success, proved_cap
+from devote.audit.python_device import watch_all
 from devote.audit.rates import epsilon_lower_bound
-from devote.audit.watched import ALWAYS, NEVER, SECRETS, SimulatedDevice, watch
+from devote.audit.watched import (
+    ALWAYS,
+    EXPERIMENT,
+    LATER,
+    NEVER,
+    QUESTION,
+    SECRETS,
+    plan,
+    secrets_of,
+)
+from devote.device import core, steps
 from devote.protocol import ExperimentSpec
 from devote.schemes import Jury, Survey
-
-pytestmark = pytest.mark.slow
+from devote.schemes.survey import respondent
+from devote.theory import clopper_pearson
 
 CONFIDENCE = 1.0 - 1e-6
 CLICKS, SOON, WHICH, ONE_OR_ALL = SECRETS
+RUNS = 120
 
 
-def survey(scheme):
-    return ExperimentSpec(arms=2, algorithm="mixture_elimination", scheme=scheme)
+def survey(privacy=0.5, arms=2, **how):
+    return ExperimentSpec(arms=arms, scheme=Survey(privacy, **how))
 
 
-def jury(form=Jury, privacy=1.0):
+def segmented(privacy=0.5):
+    return survey(privacy, 3, segments=("phone", "desktop", "tablet"), subset=2)
+
+
+def jury(privacy=0.5):
     """Two arms; whoever gets clicks on one arm only is done after a few plays."""
-    scheme = form(seats=300, seat_after=2, privacy=privacy, vote_after=14)
-    return ExperimentSpec(
-        arms=2, epsilon=0.9, eta=0.1, algorithm="mixture_elimination", scheme=scheme
-    )
+    scheme = Jury(seats=300, seat_after=2, privacy=privacy, vote_after=30)
+    return ExperimentSpec(arms=2, epsilon=0.4, eta=0.1, scheme=scheme)
 
 
-def exposed(spec, secret, make=SimulatedDevice, runs=600):
-    [row] = audit_exposure(
-        spec, runs=runs, secrets=(secret,), make=make, confidence=CONFIDENCE, seed=1
-    )
-    return row
+JOINT, SEGMENT, *_ = secrets_of(segmented())
+OF_SEGMENT = {secret.name: secret for secret in secrets_of(segmented())}
 
 
-@pytest.mark.parametrize("spec", [survey(Survey(1.0)), survey(Survey(2.0, answers=2)), jury()])
-def test_what_keeps_its_promise_passes_and_is_not_idle(spec):
-    """The noise is not so large that nothing could be seen: the bound is well above 0."""
-    rows = audit_exposure(spec, runs=900, confidence=CONFIDENCE, seed=2)
-    assert [row.secret for row in rows] == [secret.name for secret in SECRETS]
-    assert not any(row.is_broken for row in rows)
+def exposed(spec, *secrets, runs=RUNS, confidence=CONFIDENCE, **how):
+    return audit_exposure(spec, runs=runs, secrets=secrets, confidence=confidence, **how)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spec", [survey(2.0), jury(2.0), segmented(2.0)])
+def test_the_device_that_ships_keeps_its_promise_and_is_not_idle(spec):
+    """The noise is not so large that nothing could be seen.
+
+    One click in time is named with .88: a bound below .1 on e, from 200 devices, needs fewer than
+    155 named rightly, with probability below 1e-4. A segment is named with .59 or more of one in
+    six, by the randomizer's own numbers, a juror's best arm with .88 where it is done.
+    """
+    rows = exposed(spec, *secrets_of(spec), runs=300, confidence=CONFIDENCE)
     for row in rows:
-        assert row.success.interval[0] <= row.cap == proved_cap(row.promised)
+        assert row.verdict == "consistent with the cap", row
     assert max(row.epsilon_at_least for row in rows) > 0.1
-    [soon] = [row for row in rows if row.secret == SOON.name]
-    if isinstance(spec.scheme, Survey):
-        assert soon.success.interval[0] < 0.53, "a click in time is a click"
 
 
-def test_a_survey_bit_is_named_with_the_probability_of_its_truth_and_no_more():
-    """.731 at e = 1: 3,000 measured. Five standard errors are .04; false alarm 6e-7."""
-    row = exposed(survey(Survey(1.0)), CLICKS, runs=4_500)
-    truth = math.e / (1.0 + math.e)
-    assert row.cap == pytest.approx(truth)
-    assert abs(row.success.value - truth) < 5.0 * math.sqrt(truth * (1.0 - truth) / 3_000)
-    assert 0.6 < row.epsilon_at_least < 1.0
+def sends_on_click(change):
+    change(
+        steps,
+        "_end",
+        ("record.reply_at if is_answer else None", "None"),
+        ("sends=not is_answer", "sends=True"),
+    )
 
 
-@pytest.mark.parametrize(
-    ("spec", "make", "secret"),
-    [
-        (survey(Survey(1.0)), broken.SendsOnClick, CLICKS),
-        (survey(Survey(1.0)), broken.SendsOnClick, SOON),
-        (survey(Survey(1.0)), broken.SilentWithoutClick, CLICKS),
-        (survey(Survey(1.0, answers=2)), broken.AsksAgainAfterAClick, CLICKS),
-        (jury(broken.HastyJury), SimulatedDevice, ONE_OR_ALL),
-        (jury(), broken.CountsRewardedPlays, CLICKS),
-    ],
-)
-def test_a_device_whose_moments_or_silence_tell_is_caught(spec, make, secret):
-    """An event that comes in one world and hardly ever in the other: caught with certainty."""
-    row = exposed(spec, secret, make)
-    assert row.is_broken
-    assert row.epsilon_at_least > row.promised + 0.5
+def silent_without_click(change):
+    change(
+        steps,
+        "end_play",
+        ("_end(record, fate, player.outgoing())", "_end(record, fate, player.outgoing()[:0])"),
+    )
 
 
-def test_noise_drawn_again_for_every_copy_is_caught():
-    """Each further copy tells more. 20 of 20 other seeds were caught, with bounds from 1.37 up."""
-    assert exposed(survey(Survey(1.0)), CLICKS, broken.RedrawsOnRetry, runs=3_000).is_broken
+def asks_again_after_a_click(change):
+    change(steps, "_is_free", ("or not any(", "or True or not any("))
+
+
+def wakes_after_a_click(change):
+    change(
+        core.Core,
+        "reward",
+        (
+            "self.change(steps.reward, x, choice)",
+            "self.change(steps.reward, x, choice)\n        self.on_message()",
+        ),
+    )
+
+
+def sooner_after_a_click(change):
+    old = "messages = record.player.reward(x)"
+    sooner = "record.reply_at = record.reply_at and record.reply_at - 0.03 * (x > 0)"
+    change(steps, "reward", (old, f"{sooner}; {old}"))
+
+
+def guessable_noise(change):
+    change(core.Core, "choose", ("u, self.noise, jitter", "u, __import__('random').random, jitter"))
+
+
+def noise_once_a_process(change):
+    change(core.Core, "choose", ("u, self.noise, jitter", "u, lambda: 0.5, jitter"))
+
+
+def later_in_one_segment(change):
+    old = "record.closes = now + after"
+    change(steps, "choose", (old, f"{old} * (1.0 + 0.5 * (player._segment == 1))"))
+
+
+def arm_of_the_segment(change):
+    change(
+        respondent.Respondent,
+        "activate",
+        ("known.asked[int(u * len(known.asked))]", "known.asked[self._segment]"),
+    )
+
+
+def silent_where_decided(change):
+    change(
+        respondent.Respondent,
+        "activate",
+        ("or known.is_decided:", "or known.is_decided or own.is_decided:"),
+    )
+
+
+def fewer_members_in_one_segment(change):
+    change(
+        respondent,
+        "signed_subset",
+        ("members = subsets.size", "members = max(1, subsets.size - (segment == 1))"),
+    )
+
+
+def no_activation_while_waiting(change):
+    change(steps, "wake", ("record.player.wake(noise)", "pass"))
+
+
+BROKEN = [
+    (sends_on_click, survey(), CLICKS),
+    (sends_on_click, survey(), SOON),
+    (silent_without_click, survey(), CLICKS),
+    (asks_again_after_a_click, survey(answers=2), CLICKS),
+    (wakes_after_a_click, survey(), CLICKS),
+    (sooner_after_a_click, survey(), CLICKS),
+    (guessable_noise, survey(), CLICKS),
+    (noise_once_a_process, survey(), CLICKS),
+    (no_activation_while_waiting, jury(), CLICKS),
+    (later_in_one_segment, segmented(), SEGMENT),
+    (arm_of_the_segment, segmented(), SEGMENT),
+    (silent_where_decided, segmented(), SEGMENT),
+    (fewer_members_in_one_segment, segmented(), SEGMENT),
+    (arm_of_the_segment, segmented(), JOINT),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("broken", "spec", "secret"), BROKEN)
+def test_a_device_that_tells_is_caught(broken, spec, secret, monkeypatch):
+    broken(lambda owner, name, *edits: change_python(monkeypatch, owner, name, *edits))
+    [row] = exposed(spec, secret)
+    assert row.is_broken, row
+    assert "exceeds" in row.verdict
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("secret", [QUESTION, EXPERIMENT])
+def test_noise_that_two_answers_share_is_caught_by_whoever_sees_both(secret, monkeypatch):
+    """With the click in one, the bits are (1, 0), never (0, 1): .46 of 220 devices at e = 1 each.
+
+    The bound is above what is promised for both, 2, from 79 of 220 on, with probability .998.
+    """
+    once = "self.__class__.__dict__.get('kept') or self.noise"
+    change_python(monkeypatch, core.Core, "choose", ("u, self.noise, jitter", f"u, {once}, jitter"))
+
+    def watch(spec, world, plans):
+        wires = []
+        for one in plans:
+            noise = random.SystemRandom().random()
+            monkeypatch.setattr(core.Core, "kept", lambda core, noise=noise: noise, raising=False)
+            monkeypatch.setattr(core.Core, "kept", staticmethod(lambda noise=noise: noise))
+            wires += watch_all(spec, world, [one])
+        return wires
+
+    spec = survey(2.0, answers=2) if secret is QUESTION else survey(1.0)
+    [row] = exposed(spec, secret, runs=660, confidence=0.99, watch=watch)
+    assert row.promised == 2.0
+    assert row.is_broken, row
+
+
+def test_all_copies_of_an_answer_are_alike_and_leave_at_the_drawn_moment():
+    spec = survey(1.0, answers=2)
+    wires = watch_all(spec, ALWAYS, [plan(spec, f"copies {i}") for i in range(40)])
+    assert max(len(wire.copies) for wire in wires) > 5
+    assert all(len({copy.numbers for copy in wire.copies}) == 2 for wire in wires)
+
+
+@pytest.mark.parametrize("world", [ALWAYS, LATER, NEVER])
+def test_answers_leave_at_the_drawn_moment_whatever_the_user_does(world):
+    """70 devices a world, restarts and all, but nothing lost: to a millisecond each."""
+    spec = survey(1.0, answers=2)
+    plans = [plan(spec, f"{i}")._replace(lost=()) for i in range(70)]
+    for wire in watch_all(spec, world, plans):
+        assert len(wire.firsts) == 2
+        assert all(abs(wire.since_drawn(copy.time)) < 1e-3 for copy in wire.firsts)
+
+
+def test_the_cap_is_reached_by_the_randomizer_of_segments_and_not_passed():
+    """The best guess of one of six secrets, from the probabilities of all outputs."""
+    subsets = segmented(1.0).scheme.subsets
+    assert proved_cap(1.0, worlds=6) == pytest.approx(math.e / (math.e + 5))
+    # An output holds (z, g) with probability own/GRID; given that, each guess in it is as good.
+    best = subsets.own / 2**53 / subsets.size * 1.0
+    assert best <= proved_cap(1.0, worlds=6)
 
 
 def power(p, q, measured):
@@ -104,24 +245,22 @@ def power(p, q, measured):
     return sum(bound > 1.0 for bound in bounds) / len(bounds)
 
 
-def test_a_randomizer_that_tells_the_truth_too_often_is_caught():
-    """e of 1.7 where 1 is promised: caught in all of 50 trials of the event alone."""
-    truth = 1.0 / (1.0 + math.exp(-broken.LOUD))
+def test_a_coin_that_tells_the_truth_too_often_would_be_refuted():
+    """e of 1.7 where 1 is promised: found in all of 50 trials of the event alone.
+
+    A coin that is off by 1 % is found by ``tests/device/test_noise.py``, which is exact.
+    """
+    truth = 1.0 / (1.0 + math.exp(-1.7))
     assert power(truth, 1.0 - truth, 1_000) >= 0.98
-    loud = broken.LoudSurvey(1.0)
-    assert exposed(survey(loud), CLICKS, runs=3_000).is_broken
-    assert exposed(jury(broken.LoudJury), WHICH, runs=3_000).is_broken
 
 
-def test_every_copy_counts_and_none_differs_from_the_first():
-    spec = survey(Survey(1.0, answers=2))
-    wires = [watch(spec, ALWAYS, SimulatedDevice, f"copies {i}") for i in range(200)]
-    assert max(len(wire.copies) for wire in wires) > 5
-    for wire in wires:
-        assert len({copy.numbers for copy in wire.copies}) == 2
-    assert all(watch(spec, NEVER, SimulatedDevice, f"{i}").copies for i in range(20))
+def test_an_epsilon_follows_from_a_success_among_any_number_of_worlds():
+    low, _ = clopper_pearson(80, 80, confidence=CONFIDENCE)
+    assert epsilon_of_success(low, 2) > 1.5
+    assert epsilon_of_success(1.0, 6) == math.inf
+    assert epsilon_of_success(1.0 / 6.0, 6) == 0.0
 
 
 def test_too_few_devices_are_refused():
     with pytest.raises(AuditError, match="90 or more"):
-        audit_exposure(survey(Survey(1.0)), runs=10)
+        audit_exposure(survey(), runs=10)

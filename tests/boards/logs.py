@@ -13,7 +13,7 @@ from devote.boards.logs import Statement
 from devote.boards.store import SqliteStore, add_voters
 from devote.boards.verification import Verification
 from devote.protocol import ExperimentSpec, Message, to_json
-from devote.protocol.messages import Scope
+from devote.protocol.messages import OPERATOR, Scope, Withdrawal, entry
 from devote.schemes import Answer, Claim, Pick, Reset, SegmentedAnswer, Survey, Vote
 from devote.schemes.survey.signed_subsets import pack
 
@@ -74,6 +74,13 @@ def _survey() -> tuple[ExperimentSpec, list[Envelope]]:
     return survey_spec(), survey_answers(40)
 
 
+def _withdrawn() -> tuple[ExperimentSpec, list[Envelope]]:
+    spec = survey_spec()
+    message = Withdrawal(NAME, 2)
+    entered = Envelope(message, entry(message, scope(spec)))
+    return spec, [*survey_answers(30), entered, *survey_answers(10, first=31)]
+
+
 def _segments() -> tuple[ExperimentSpec, list[Envelope]]:
     names, draw = ("phone", "tablet", "desktop"), random.Random(3)
     spec = survey_spec(epsilon=0.3, scheme=Survey(2.0, segments=names))
@@ -113,6 +120,7 @@ HONEST = {
     "survey": _survey,
     "segments": _segments,
     "liars": _liars,
+    "withdrawn": _withdrawn,
     "first_to_finish": _outside,
 }
 """For each scheme specifications and logs that its board would have taken."""
@@ -124,7 +132,7 @@ def items(envelopes: list[Envelope]) -> list[dict[str, Any]]:
 
 
 def voters(envelopes: list[Envelope]) -> set[str]:
-    return {envelope.message.voter for envelope in envelopes}
+    return {envelope.message.voter for envelope in envelopes} - {OPERATOR}
 
 
 def fold(spec: ExperimentSpec, envelopes: list[Envelope]) -> Statement:

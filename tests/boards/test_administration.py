@@ -96,7 +96,7 @@ def test_after_its_end_it_is_closed_by_the_clock_of_the_store(store):
     receipt = store.post("banner", vote(ALICE, 2))
     assert receipt.cause == "closed"
     assert "ended on 2027-01-15 08:00 UTC" in receipt.reason
-    assert store.change("banner", endless=True) == ExperimentState("closed")
+    assert store.change("banner", ends=None) == ExperimentState("closed")
     store.change("banner", ends=NOON + 9)
     store.clock = lambda: NOON + 10
     assert store.change("banner", state="open") == ExperimentState()

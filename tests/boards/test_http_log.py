@@ -1,5 +1,8 @@
 """A log over HTTP, from a server that is busy, mad, or not there."""
 
+import gzip
+import tracemalloc
+
 import httpx
 import pytest
 from tests.boards.local import here
@@ -50,7 +53,7 @@ class Server:
             case "log":
                 return {"messages": self.items}
             case "standing":
-                return {"state": "open", "ends": None}
+                return {"state": "open", "ends": None, "delete_after": None}
             case "experiments":
                 return {"experiments": [self.experiment]}
             case "enrolments":
@@ -138,6 +141,22 @@ def test_a_login_page_another_version_and_an_error_are_refused():
         read(Server(tally=text(b"{}", headers={"Devote-Version": "9"})))
     with pytest.raises(BoardRefused, match="answered 404: gone"):
         read(Server(banner=text(b'{"error": "gone"}', 404)))
+
+
+def test_an_answer_that_is_compressed_twice_is_not_unpacked():
+    bomb = gzip.compress(gzip.compress(b" " * 2**24))
+    headers = {**OURS, "Content-Encoding": "gzip, gzip"}
+
+    def packed(server, request):
+        return httpx.Response(200, headers=headers, stream=httpx.ByteStream(bomb))
+
+    tracemalloc.start()
+    try:
+        with pytest.raises(BoardRefused, match="not a devote server"):
+            read(Server(tally=packed))
+        assert tracemalloc.get_traced_memory()[1] < 2**23
+    finally:
+        tracemalloc.stop()
 
 
 def test_pages_without_end_are_not_read_for_ever():

@@ -51,17 +51,40 @@ def test_privacy_has_a_row_for_each_question_with_own_and_all_messages(devote):
     assert "median error" in words
 
 
-def test_a_private_scheme_is_held_to_its_promise_secret_by_secret(devote):
-    asked = ("audit", "privacy", "--scheme", "survey", "--set", "privacy=1", *EASY, "--runs", 150)
-    rows = devote(*asked, "--json").json["rows"]
-    assert rows[0]["secret"] == "does it click"
-    assert rows[0]["worlds"] == ["clicks at once", "never clicks"]
-    assert rows[0]["proved_cap"] == pytest.approx(0.7311, abs=1e-4)
-    assert {row["promised"] for row in rows} == {1.0}
-    assert not any(row["is_broken"] for row in rows)
+SPEC = """
+name = "banner"
+arms = ["rose", "green"]
+[scheme]
+name = "survey"
+privacy = 1.0
+"""
+
+
+@pytest.mark.slow
+def test_the_devices_that_ship_are_held_to_the_promise_of_a_specification_file(devote, tmp_path):
+    file = tmp_path / "banner.toml"
+    file.write_text(SPEC)
+    asked = ("audit", "privacy", file, "--runs", 90)
+    printed = devote(*asked, "--json").json
+    assert printed["spec"]["name"] == "banner"
+    assert (
+        list(printed["devices"]) == ["Python device", "Browser client"][: len(printed["devices"])]
+    )
+    for rows in printed["devices"].values():
+        assert rows[0]["secret"] == "does it click"
+        assert rows[0]["worlds"] == ["clicks at once", "never clicks"]
+        assert rows[0]["proved_cap"] == pytest.approx(0.7311, abs=1e-4)
+        assert [row["promised"] for row in rows] == [1.0] * 4 + [2.0]
+        assert {row["verdict"] for row in rows} == {"consistent with the cap"}
+
+
+def test_a_private_jury_is_audited_without_a_browser_and_says_so(devote):
+    """The verdict is a sentence; a device that keeps its promise breaks it 1 time in 1,000."""
+    scheme = ("--scheme", "jury", "--set", "privacy=1", "--set", "vote_after=20", "--eta", ".1")
+    asked = ("audit", "privacy", *scheme, "--set", "seats=300", *EASY, "--runs", 90)
     ran = devote(*asked)
-    assert "nobody names the world with more than 0.731" in ran.out
-    assert "e at least" in ran.out
+    assert "No interval lies above its cap: consistent with the promise." in ran.out
+    assert "Not audited: the browser client" in ran.out
     assert max(len(line.rstrip()) for line in ran.out.splitlines()) <= 80
 
 

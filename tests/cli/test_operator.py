@@ -127,7 +127,7 @@ def test_close_reopen_end_and_archive_say_how_it_stands_now(operate, store):
     output = operate("experiments", "end", "banner", "2099-01-31").out
     assert output == "banner is open until 2099-01-31 00:00 UTC.\n"
     printed = operate("experiments", "end", "banner", "never", "--json").json
-    assert printed == {"name": "banner", "state": "open", "ends": None}
+    assert printed == {"name": "banner", "state": "open", "ends": None, "delete_after": None}
     assert operate("experiments", "archive", "banner").out == "banner is archived.\n"
     assert operate("experiments", "list", "--json").json == []
     (item,) = operate("experiments", "list", "--all", "--json").json
@@ -321,7 +321,7 @@ def test_a_file_says_what_the_command_line_does_not(served):
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("text", "says"),
     [
         ("prot = 1", "has a key 'prot' that is not known. Did you mean 'port'? Use: store, host"),
         ("[limit]\nstreams = 1", "Did you mean 'limits'?"),
@@ -341,11 +341,11 @@ def test_a_file_says_what_the_command_line_does_not(served):
         ("certificate = 'c.pem'", "one is missing"),
     ],
 )
-def test_a_file_that_cannot_be_meant_is_refused_in_one_line(devote, folder, text, message):
+def test_a_file_that_cannot_be_meant_is_refused_in_one_line(devote, folder, text, says):
     Path("devote.toml").write_text(text)
     ran = devote("serve", "--config", "devote.toml")
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
-    assert message in ran.err
+    assert says in ran.err
     assert [path.name for path in folder.iterdir()] == ["devote.toml"], "nothing half made"
 
 

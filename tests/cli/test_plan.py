@@ -190,3 +190,22 @@ def test_a_sweep_draws_a_picture_and_keeps_its_data_only_if_asked(
     if axis == "eta":
         assert json.loads(devote(*asked, "--out", "sweep.svg", "--json").out)["rows"]
         assert {path.name for path in tmp_path.iterdir()} == {"sweep.json", "sweep.svg"}
+
+
+def test_what_segments_take_and_which_are_too_small(devote):
+    shares = "old=.7,new=.3,rare=.0001"
+    asked = (*FLEET, "--segments", shares, "--privacy", 4, "--visitors-per-day", 2_000)
+    made = devote(*asked, "--days", 5, "--json").json
+    [asked_for] = [one for one in made["private"] if one["privacy"] == 4.0]
+    ends = [row["ends"] for row in asked_for["segments"]]
+    assert ends == ["decided", "decided", "too small", "too small"]
+    shown = " ".join(devote(*asked, "--days", 5).out.split())
+    for part in ("2,000 visitors a day, 3 segments", "e 4*", "public", "old 70 %", "-: too small"):
+        assert part in shown
+
+
+@pytest.mark.parametrize("text", ["old", "old=.5,old=.5", "=1,new=2", "old=0,new=1", "old=x"])
+def test_segments_are_names_with_shares(devote, text):
+    ran = devote("plan", "--segments", text)
+    assert ran.code == 2
+    assert "--segments" in ran.err

@@ -152,17 +152,15 @@ def test_a_dropped_answer_with_all_others_numbered_anew_is_found_by_who_remember
     assert found(devote("verify", now, "--head", head, "--json")) == {"count": [None]}
 
 
-def test_a_tally_or_a_page_that_does_not_follow_from_the_log_is_found(
-    devote, tmp_path, monkeypatch
-):
-    """Another winner, in the tally and on the page."""
+def test_a_tally_that_does_not_follow_from_the_log_is_found(devote, tmp_path, monkeypatch):
+    """Another winner; what else a server can show: ``test_verify_lies.py``."""
     spec, log = HONEST["decentralized"]()
     with open_store(tmp_path / "server.db") as store:
         fill(store, spec, log, len(log))
-    honest, view = LiveBoard.snapshot, page.view
+    honest = LiveBoard.snapshot
 
-    def tell(self, history):
-        printed = honest(self, history)
+    def tell(self):
+        printed = honest(self)
         return replace(printed, tally={**printed.tally, "answer": [0], "shared": [0]})
 
     monkeypatch.setattr(LiveBoard, "snapshot", tell)
@@ -170,12 +168,6 @@ def test_a_tally_or_a_page_that_does_not_follow_from_the_log_is_found(
         ran = devote("verify", url)
         assert ran.code == 1
         assert "the server gives as tally's answer [0] of 6 messages, the log gives [2]" in ran.out
-    monkeypatch.setattr(LiveBoard, "snapshot", honest)
-    monkeypatch.setattr(page, "view", lambda *of: {**view(*of), "answer": ["0"]})
-    with serving(tmp_path / "server.db") as url:
-        ran = devote("verify", url)
-        assert ran.code == 1
-        assert "the page gives as page's answer ['0'] of 6 messages" in ran.out
 
 
 def test_arms_that_a_server_falsely_asks_about_and_a_false_snapshot_are_found(
@@ -196,8 +188,8 @@ def test_arms_that_a_server_falsely_asks_about_and_a_false_snapshot_are_found(
     truths = {"asked": asked, "snapshot": last, "counts": list(counted.counts)}
     for name, lie in lies.items():
 
-        def tell(self, history, name=name, lie=lie):
-            printed = honest(self, history)
+        def tell(self, name=name, lie=lie):
+            printed = honest(self)
             return replace(printed, tally={**printed.tally, name: lie})
 
         monkeypatch.setattr(LiveBoard, "snapshot", tell)
@@ -231,8 +223,10 @@ def test_a_device_checks_that_what_it_was_told_is_in_the_log(devote, tmp_path):
     drop = ("DELETE FROM messages WHERE number = 1",)
     with serving(tmp_path / "server.db", drop, ("UPDATE messages SET number = 1",)) as url:
         assert devote("verify", url).code == 0
-        assert found(devote("verify", url, "--store", first, "--json")) == {"memory": [1]}
-        assert found(devote("verify", url, "--store", second, "--json")) == {"memory": [1, 2]}
+        for path, lost in ((first, [1]), (second, [1, 2])):
+            places = found(devote("verify", url, "--store", path, "--json"))
+            assert places["memory"] == lost
+            assert set(places) <= {"memory", "count"}, "what the server has signed shows it too"
 
 
 def is_bad(ran, remedy):
@@ -360,12 +354,11 @@ def test_a_device_of_a_survey_remembers_its_answer_and_the_tally_it_was_told(dev
         printed = json.loads(ran.out)
     assert printed["answer"] == ["0"]
     assert printed["checked"]["memory"] == 1
-    assert (
-        printed["checked"]["count"] == 5
-    )  # the tally, the page, the list, what each device was told
+    assert printed["checked"]["count"] > 5  # the tally, the page, the list, what devices were told
     drop = ("DELETE FROM messages WHERE number = ?", (printed["number"],))
     with serving(tmp_path / "server.db", drop) as url:  # the answer that decided is taken back
         ran = devote("verify", url, "--save", tmp_path / "now.jsonl")
     assert ran.code == 0
     places = found(devote("verify", tmp_path / "now.jsonl", *words))
-    assert places == {"count": [None, None], "memory": [None]}
+    assert places["memory"] == [None]
+    assert set(places["count"]) == {None}

@@ -101,6 +101,17 @@ def test_traffic_takes_the_same_share_of_users_and_is_independent_between_experi
     assert {user for user in first if user < 50} <= more, "a higher traffic drops nobody"
 
 
+def test_a_user_alone_in_a_folder_is_drawn_once(tmp_path):
+    """Of 40 users alone, who try ten times, all are in or out each time.
+
+    If some were drawn again each time, all 40 would be so with probability 1e-108.
+    """
+    for user in range(40):
+        folder = tmp_path / str(user)
+        folder.mkdir()
+        assert len({len(taking_part(folder, 1, 0.5, "one")) for _ in range(10)}) == 1
+
+
 def test_a_user_that_is_not_in_the_traffic_shows_a_default_and_leaves_no_store(tmp_path):
     stays_out(tmp_path, Board(), "traffic=1e-12", traffic=1e-12)
     assert [file.name for file in tmp_path.glob("*.db")] == ["ledger.db"]

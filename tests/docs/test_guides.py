@@ -81,6 +81,23 @@ def test_a_fleet_finds_the_best_banner_and_its_operator_does_a_days_work(tmp_pat
     kept.close()
 
 
+@pytest.mark.usefixtures("forked_programs")
+def test_flags_and_limits_work_as_shown(tmp_path):
+    server = ServerProcess(tmp_path)
+    server.start()
+    try:
+        with Operator(server.address, server.token) as operator:
+            spec = SPEC.with_(name="banner", arms=("red", "green", "blue"), scheme="survey")
+            operator.open(Experiment(spec, "open"))
+        for page in ("openfeature.md", "take_part.md"):
+            printed = follow(
+                page, tmp_path, lambda text: text.replace("http://127.0.0.1:8600", server.address)
+            )
+            assert re.match("red|green|blue", printed)
+    finally:
+        server.stop()
+
+
 def test_every_limit_is_named_with_its_default():
     table = OPERATE.partition("\n## Limits\n")[2].partition("\n## ")[0]
     groups = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", table, re.MULTILINE)
@@ -198,4 +215,4 @@ def test_every_code_of_an_error_in_a_browser_is_named():
     )
     named = text_of(DOCS / "browser.md").partition("\nEach `code`")[2].partition("\n## ")[0]
     assert re.findall(r"^- `(\w+)`: ", named, re.MULTILINE) == codes
-    assert len(codes) == 17
+    assert len(codes) == 20

@@ -28,8 +28,11 @@ NOTEBOOKS = [
         *("your_own_scheme", "survey"),
     )
 ]
-GUIDES = ("browser.md", "cluster.md", "fleet.md", "operate.md", "serverless.md", "verify.md")
-"""Pages that need a server or a device: ``test_guides.py``."""
+GUIDES = (
+    *("browser.md", "cluster.md", "fleet.md", "openfeature.md", "operate.md", "serverless.md"),
+    *("start.md", "take_part.md", "verify.md"),
+)
+"""Pages that need a server or a device: ``test_guides.py``, and ``test_packages.py`` for one."""
 EXAMPLES = {
     "first_steps": (["samples in the first run"], ["arms_left.png", "trials.csv"]),
     "your_own_clicks": (["<Log of 5,000 events, 3 arms>", "answers {'blue'}"], ["clicks.csv"]),

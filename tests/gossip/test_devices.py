@@ -137,6 +137,32 @@ def test_a_device_that_lost_what_is_beside_its_store_comes_back_with_its_ticket(
     asyncio.run(main())
 
 
+def test_what_was_sent_is_still_counted_after_the_votes_were_put_back_to_an_older_state(tmp_path):
+    ticket = prepare(tmp_path / "a.db", 1)
+
+    async def synced(device):
+        device.board.answers.met += 1  # as if a peer had answered
+        assert await device.sync()
+        return device.status().sent
+
+    async def main():
+        device = await join(tmp_path, ticket)
+        while not device.status().sent:
+            choice = await device.choose()
+            await device.reward(float(choice == 1), choice)
+            sent = await synced(device)
+        await device.close()
+        for file in tmp_path.glob("a.db.votes*"):
+            file.unlink()
+        device = await join(tmp_path, ticket)
+        assert device.board.votes.messages() == []
+        assert await synced(device) == sent
+        assert device.board.votes.messages() == list(sent), "it was posted again"
+        await device.close()
+
+    asyncio.run(main())
+
+
 def test_a_device_that_was_revoked_is_refused_and_goes_on_with_a_new_number(tmp_path):
     ticket = prepare(tmp_path / "a.db", 1)
     voter = prepare_store(tmp_path / "a.db", SPEC)

@@ -73,7 +73,7 @@ def test_everything_is_reached_by_keyboard_in_order_and_focus_is_seen(busy, onlo
         reached.append(focused.get_attribute("id") or focused.inner_text().strip())
         assert focused.evaluate("node => getComputedStyle(node).outlineStyle") == "solid"
         expect(focused).to_be_in_viewport()
-    assert reached == ["skip", "devote", "All experiments", "messages"]
+    assert reached == ["skip", "devote", "All experiments", "What leaves a device"]
 
 
 def test_the_skip_link_goes_to_the_content_and_not_to_an_experiment_called_main(busy, onlooker):
@@ -90,7 +90,7 @@ def test_the_skip_link_goes_to_the_content_and_not_to_an_experiment_called_main(
 def test_an_experiment_is_opened_by_keyboard_and_focus_moves_into_it(busy, onlooker):
     page = onlooker("#")
     page.sees("#cards strong", ["banner"])
-    for _ in range(3):
+    for _ in range(4):
         page.page.keyboard.press("Tab")
     page.page.keyboard.press("Enter")
     page.sees("#name", "banner")
@@ -110,7 +110,7 @@ def test_what_is_drawn_is_also_said(busy, onlooker):
         "green 1 of 3 still in",
         f"{LONG} 3 of 3 out at 3",
     ]
-    expect(page.get_by_role("status").filter(has_text="Open: 2 of 3")).to_be_visible()
+    expect(page.get_by_role("status").filter(has_text="Keep running: 2 of 3")).to_be_visible()
     assert page.locator("html").get_attribute("lang") == "en"
     assert page.locator("img:not([alt])").count() == 0
     assert page.get_by_role("heading", level=1).count() == 1

@@ -51,7 +51,7 @@ def test_a_surveys_intervals_close_in_where_the_numbers_are_until_it_is_decided(
     server.open(SURVEY, players=200)
     pages = still(onlooker, "#survey")
     for page in pages:
-        page.sees("#verdict", "Open: 4 of 4 options are left.")
+        page.sees("#verdict", "Waiting for the first message")
         page.sees("#progress div", "Answers0 so far")
         page.sees("#arms .count", ["–0 answers"] * 4)
     tops = [page.page.locator("#arms").bounding_box()["y"] for page in pages]
@@ -60,7 +60,7 @@ def test_a_surveys_intervals_close_in_where_the_numbers_are_until_it_is_decided(
     needed, leader = tally.view()["answers_needed"], ARMS[tally.leader]
     for page in pages:
         page.sees("#progress dd", f"40 of about {needed}")
-        page.sees("#verdict", f"Open. In the lead: {leader}.")
+        page.sees("#verdict", f"Keep running: 40 of about {needed} answers")
         states = ["in the lead" if name == leader else "in the running" for name in ARMS]
         page.sees("#arms .state", states)
         page.sees("#scale span", ["0 %", "50 %", "100 %"])
@@ -74,7 +74,7 @@ def test_a_surveys_intervals_close_in_where_the_numbers_are_until_it_is_decided(
     before, tally = tally, fold(found[:60])
     assert tally.shared == (1, 2)
     for page in pages:
-        page.sees("#verdict", "Open: 2 of 4 options are left. In the lead: green. Last to go: red.")
+        page.sees("#progress dd", f"60 of about {tally.view()['answers_needed']}")
         page.sees_classes("#arms li", ["out", "in leads", "in", "out"])
         page.sees("#arms .state", ["out", "in the lead", "in the running", "out"])
         drawn = page.page.locator("#arms li").evaluate_all(PLACES)
@@ -83,7 +83,7 @@ def test_a_surveys_intervals_close_in_where_the_numbers_are_until_it_is_decided(
         assert widths[1] < before.estimates()[1][2] - before.estimates()[1][1]
     send_all(server, found[60:], start=60)
     for page, top in zip(pages, tops, strict=True):
-        page.sees("#verdict", "The answer: green")
+        page.sees("#verdict", "Use green")
         page.sees("#progress dd", f"{len(found)}: decided")
         page.sees_classes("#arms li", ["out", "winner", "out", "out"])
         ends = page.page.locator("#lanes .lane.tall .end").evaluate_all(
@@ -124,13 +124,13 @@ def test_a_private_jurys_picks_stand_against_the_line_at_what_decides(server, on
         server.pick("jury", voter, 0 if voter < 4 else 2)
     for page in still(onlooker, "#jury"):
         page.sees("#progress div", ["Seats taken9 of 9", "Jurors who have picked5 of 9"])
-        page.sees("#verdict", "Open. In the lead: red.")
+        page.sees("#verdict", "Keep running: 4 of 4 options are left")
         page.sees("#scale span", f"{needed} decide")
         page.sees("#counted", "Picks, by option")
         page.sees("#lanes .lane.other .name", "claims")
         page.sees("#messages span", ["Claim", "Pick: red"])
-        assert "Noise hides what each juror found" in page.page.locator("#rule").inner_text()
-        assert "Privacy, proved: " in page.page.locator("#private").inner_text()
+        assert "Noise hides what each juror found" in page.page.locator("#notes").text_content()
+        assert "Privacy, proved: " in page.page.locator("#private").text_content()
         drawn = page.page.locator("#arms li").evaluate_all(PLACES)
         assert poor_contrasts(page) == []
         lengths, marks = [end for _, end, _ in drawn], [mark for _, _, mark in drawn]
@@ -139,6 +139,6 @@ def test_a_private_jurys_picks_stand_against_the_line_at_what_decides(server, on
         assert page.overflow() == 0
     for voter in range(6, 10):
         server.pick("jury", voter, 0)
-    page.sees("#verdict", "The answer: red")
+    page.sees("#verdict", "Use red")
     page.sees("#arms .count", ["7", "0 of 6", "2 of 6", "0 of 6"])
     page.sees_classes("#arms li", ["winner", "lost", "lost", "lost"])

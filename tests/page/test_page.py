@@ -54,6 +54,7 @@ async def test_a_view_follows_the_board_and_is_not_sent_again_if_nothing_changed
         "answer": False,
         "leads": False,
         "state": "still in",
+        "difference": None,
     }
     await server.post(vote(BOB, 3))
     assert (await server.client.get("/views/banner")).json()["arms"][3]["out_at"] == 2
@@ -66,6 +67,9 @@ async def test_the_list_says_how_each_experiment_stands(server):
             await server.post(vote(voter, arm))
     (item,) = (await server.client.get("/views")).json()
     assert item == {
+        "advice": {"kind": "use", "text": "Use 0"},
+        "so_far": "1 of 4 options are left",
+        "now": {"days": [], "left": None, "open": True, "rate": None, "warning": None},
         "name": "banner",
         "options": 4,
         "players": None,

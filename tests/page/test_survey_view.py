@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from tests.boards.local import scope
 from tests.page.board_rows import rows
 from tests.page.surveys import ARMS, BETTING, SURVEY, answers
 
@@ -16,7 +17,7 @@ ALIKE = SURVEY.with_(epsilon=0.02, scheme={"name": "survey", "privacy": 1.0})
 
 
 def render(messages, spec=SURVEY):
-    past = History(spec)
+    past = History(spec, scope(spec))
     past.take(rows(messages))
     return past, view(Experiment(spec, "open"), past)
 

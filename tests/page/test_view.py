@@ -8,6 +8,7 @@ import pytest
 from examples.scheme.first_to_finish import Finished
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.boards.local import scope
 from tests.page.applause import Boo
 from tests.page.board_rows import SPEC, claim, pick, reset, rows, ten_thousand, vote
 
@@ -20,7 +21,7 @@ from devote.protocol.messages import from_json
 
 
 def render(messages, spec=SPEC, players=None, enrolled=0):
-    past = History(spec)
+    past = History(spec, scope(spec))
     past.take(rows(messages))
     return view(Experiment(spec, "open", players, enrolled), past)
 
@@ -160,7 +161,7 @@ posted = st.one_of(
 @given(st.lists(posted, unique=True), st.randoms(use_true_random=False))
 def test_taken_in_piece_by_piece_or_at_once_a_view_is_the_same(messages, dice):
     experiment = Experiment(RESETTING, "open", 5)
-    pieces, left = History(RESETTING), rows(messages)
+    pieces, left = History(RESETTING, scope(RESETTING)), rows(messages)
     while left:
         size = dice.randint(1, len(left))
         pieces.take(left[:size])
@@ -196,7 +197,7 @@ def test_a_board_of_ten_thousand_messages_makes_a_small_view_and_one_more_is_tak
 ):
     board = ten_thousand(arms)
     spec = SPEC.with_(arms=arms, scheme={"quorum": 28})
-    past = History(spec)
+    past = History(spec, scope(spec))
     past.take(board[:-1])
     decoded = []
     monkeypatch.setattr(store, "from_json", lambda *args: decoded.append(args) or from_json(*args))

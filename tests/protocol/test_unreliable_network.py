@@ -124,7 +124,8 @@ class UnreliableNetwork(RuleBasedStateMachine):
         for i in self.delivered[a] | self.delivered[b]:
             self.deliver(a, i)
             self.deliver(b, i)
-        assert self.players[a].tally == self.players[b].tally
+        one, other = self.players[a].tally, self.players[b].tally
+        assert_agree_on_everything(one, other, len(self.players))
 
     @rule(data=st.data())
     def save_and_restore(self, data):

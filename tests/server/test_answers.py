@@ -8,7 +8,7 @@ import json
 
 import httpx
 import pytest
-from tests.boards.local import here
+from tests.boards.local import here, scope
 from tests.server.live import SPEC, body, enrol, identity, open_store, vote
 
 from devote.protocol.messages import VERSION
@@ -28,8 +28,16 @@ def post(content, *kinds, name="banner", headers=()):
     )
 
 
+def enrolment(voter, signature):
+    content = json.dumps({"voter": voter, "signature": signature})
+    headers = {"Content-Type": "application/json"}
+    return "POST", f"{URL}/enrolments", {"content": content, "headers": headers}
+
+
+HERE, ELSEWHERE = scope(SPEC), scope(SPEC.with_(name="other"))
 GOOD = body(vote(ALICE))
 JSON, SIGNED, FIELDS = "strict JSON", "The signature is not this voter's", "Compare the request"
+SIGNED_IT = f"{SIGNED} over this request"
 REQUESTS = {
     "a tally": (("GET", f"{URL}/tally", {}), 200, "open"),
     "a tally with a query": (("GET", f"{URL}/tally?x=1", {}), 422, "x: not in a query here"),
@@ -96,6 +104,13 @@ REQUESTS = {
     "a form": (post(b"message=1", "application/x-www-form-urlencoded"), 415, "must be application"),
     "too long": (post(b" " * 5_000), 413, "larger than 4096 bytes"),
     "nothing": (post(b""), 422, JSON),
+    "nested": (post(b"[" * 4_000), 422, JSON),
+    "a long number": (post(b'{"message": ' + b"9" * 4_000 + b"}"), 422, "message: must be"),
+    "a key that is another's": (enrolment(EVE.voter, ALICE.sign_enrolment(HERE)), 403, SIGNED_IT),
+    "a key for elsewhere": (enrolment(EVE.voter, EVE.sign_enrolment(ELSEWHERE)), 403, SIGNED_IT),
+    "a key in capitals": (enrolment(EVE.voter.upper(), EVE.sign_enrolment(HERE)), 403, SIGNED_IT),
+    "a key of half a surrogate": (enrolment("\ud800", EVE.sign_enrolment(HERE)), 422, JSON),
+    "enrolled": (enrolment(ALICE.voter, ALICE.sign_enrolment(HERE)), 200, "duplicate"),
     "a tally after it all": (("GET", f"{URL}/tally", {}), 200, '"number":2'),
 }  # fmt: skip
 

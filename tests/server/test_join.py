@@ -1,6 +1,7 @@
 """One request to join: all that a device needs, and its enrolment if what it pins is there."""
 
 import json
+from dataclasses import replace
 from functools import partial
 
 import httpx
@@ -193,7 +194,7 @@ async def test_a_board_over_http_joins_with_one_request(server):
     assert len(asked) == 1
     assert joined.outcome == "accepted"
     assert joined.experiment.spec == SURVEY
-    assert joined.tally == await board.tally()
+    assert joined.tally == replace(await board.tally(), signed=None)
     assert await board.enrol(ALICE) is Outcome.DUPLICATE
     refused = await board_of("survey").join(BOB)
     assert (refused.outcome, "needs an invite" in refused.reason) == ("refused", True)

@@ -209,7 +209,10 @@ async def test_what_the_operator_does_is_logged_and_nothing_of_devices(server):
 @served()
 async def test_a_closed_experiment_is_refused_with_a_cause_that_programs_can_read(server):
     answer = await server.call("POST", f"{URL}/standing", {"state": "closed"})
-    assert (answer.status_code, answer.json()) == (201, {"state": "closed", "ends": None})
+    assert (answer.status_code, answer.json()) == (
+        201,
+        {"state": "closed", "ends": None, "delete_after": None},
+    )
     answer = await server.post(vote(ALICE))
     assert answer.status_code == 403
     assert {"outcome": "refused", "cause": "closed"}.items() <= answer.json().items()

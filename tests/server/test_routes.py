@@ -17,6 +17,7 @@ from tests.boards.local import here
 from tests.boards.memory import LOCAL
 from tests.server.live import OPERATOR, SPEC, body, identity, open_store, served, vote
 
+from devote.boards.identity import is_key
 from devote.protocol.messages import VERSION
 from devote.server import Settings, create_app, run_server
 from devote.server.serve import make_server, only_server
@@ -40,7 +41,11 @@ async def test_an_experiment_is_created_read_and_listed(server):
         "fingerprint": spec.fingerprint,
         "enrolment": "invite",
         "players": 5,
+        "baseline": "",
+        "log": "public",
+        "signer": answer.json()["signer"],
     }
+    assert is_key(expected["signer"])
     assert answer.json() == {**expected, "url": None}
     assert re.fullmatch("[0-9a-f]{32}", expected["board"])
     read = await server.client.get("/experiments/second")
@@ -183,7 +188,8 @@ async def test_an_experiment_that_this_version_cannot_read_is_an_answer_without_
 ):
     with server.store.database.write() as db:
         db.execute(
-            "INSERT INTO experiments VALUES ('x', ?, 'x', 'open', NULL, 'b', 0, 'open', NULL)",
+            "INSERT INTO experiments (name, spec, fingerprint, enrolment, board, baseline, log) "
+            "VALUES ('x', ?, 'x', 'open', 'b', '', 'public')",
             ('{"arms": 3, "scheme": "forgotten \\u202e\\u001b[2K"}',),
         )
     answer = await server.client.get("/experiments/x")

@@ -60,11 +60,18 @@ def test_kernels_of_passes_compile(scheme):
         assert code_of(kernel, given, *arguments).library.get_llvm_str()
 
 
-@pytest.mark.parametrize("scheme", ["decentralized", "pooled", "survey"])
+SEGMENTS = {"name": "survey", "segments": ["old", "new"]}
+
+
+@pytest.mark.parametrize("scheme", ["decentralized", "pooled", "survey", SEGMENTS], ids=str)
 def test_the_kernel_of_the_event_loop_compiles(scheme):
     chosen = small_setting("ser4", "isolated", PROBLEMS["drift"], n_players=300)
-    spec = chosen.spec.with_(algorithm="ser3", options={}, scheme=scheme, eta=0.2, delta=0.01)
-    scenario = Scenario(spec, Problem("drift", (0.9, 0.5, 0.1, 0.1), drift=(0, 1e-5, 0, 0)), 300)
+    rule = "betting" if scheme is SEGMENTS else "ser3"
+    spec = chosen.spec.with_(algorithm=rule, options={}, scheme=scheme, eta=0.2, delta=0.01)
+    problem = Problem("drift", (0.9, 0.5, 0.1, 0.1), drift=(0, 1e-5, 0, 0))
+    if scheme is SEGMENTS:
+        problem = Problem("groups", groups=[problem.means] * 2, shares=(0.5, 0.5))
+    scenario = Scenario(spec, problem, 300)
     run = Run(scenario)
     tables = type(run.tables)(*(np.stack([array] * T) for array in run.tables))
     learners = State(*(np.stack([array] * T) for array in run.learners))

@@ -11,7 +11,8 @@ from devote.protocol import ExperimentSpec, SpecError
 from devote.rules import split
 from devote.schemes import SegmentedAnswer, Survey
 from devote.schemes.survey.signed_subsets import SignedSubsets, draw_noise, pack, signed_subset
-from devote.simulator.segments import Blur, simulate_segments, write_signs
+from devote.simulator.parts.segments import Blur, write_signs
+from devote.simulator.segments import simulate_segments
 
 
 class Draws:

@@ -4,12 +4,13 @@ import itertools
 import json
 import random
 from collections.abc import Iterator
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from devote.boards.identity import Identity, is_key
-from devote.boards.logs import begin_chain, extend_chain
+from devote.boards.board import TallySnapshot
+from devote.boards.identity import Identity, begin_chain, extend_chain, is_key
 from devote.gossip.digests import bucket_count, item_id, root, summarize
 from devote.protocol import ExperimentSpec, Message
 from devote.protocol.messages import (
@@ -383,6 +384,22 @@ def _tallies() -> list[Any]:
     return rows
 
 
+def _snapshots() -> list[Any]:
+    """What a server signs of its tallies: the moment is rounded down to ten minutes."""
+    rows = []
+    for name in ("votes", "survey"):
+        spec = SPECS[name]
+        scope, tally = Scope(BOARD, spec.fingerprint), spec.scheme.tally(spec)
+        shown, head = TallySnapshot.of(scope, 0, tally.public(None)), begin_chain(scope)
+        signed = identity(7).sign_snapshot(shown, head.hex(), 1_793_491_234.5)
+        rows.append({
+            "secret": identity(7).to_private_bytes().hex(), "signer": identity(7).voter,
+            **asdict(scope), "tally": shown.tally, "fields": signed.fields,
+            "signature": signed.signature, "header": str(signed),
+        })  # fmt: skip
+    return rows
+
+
 ISSUER = 50
 ISSUED = ExperimentSpec(
     arms=3, name=NAME, algorithm="ser4", options={"phi": 0.01}, scheme={"quorum": 2},
@@ -439,6 +456,7 @@ MAKERS = {
     "specifications": _specifications,
     "keys": _keys,
     "messages": _messages,
+    "snapshots": _snapshots,
     "moved": _moved,
     "truths": _truths,
     "picks": _picks,

@@ -102,6 +102,12 @@ Object.assign(CHECKS, {
     same([line({ type, ...fields }, x), signed(pair(Buffer.from(secret, "hex")).key, { type, ...fields }, x)], [text, signature]);
     same([isSignedBy(signer, { type, ...fields }, signature, x), isSignedBy(signer, { type, ...fields }, signature, { ...x, board: "0".repeat(32) })], [true, false]);
   },
+  snapshots: ({ secret, signer, board, fingerprint, tally, fields, signature, header }) => {
+    const x = { board, fingerprint }, said = { type: "snapshot", ...fields };
+    same(sha256(canonical(tally)).toString("hex"), fields.tally);
+    same([signed(pair(Buffer.from(secret, "hex")).key, said, x), isSignedBy(signer, said, signature, x)], [signature, true]);
+    same([fields.number, fields.at, fields.head, fields.tally, signature].join(" "), header);
+  },
   sets: ({ lines, ids, root, count, digests }) => {
     const found = lines.map(text => sha256(text).subarray(0, 16)), buckets = Array.from({ length: count }, () => []);
     same(Buffer.concat(found).toString("hex"), ids);

@@ -87,13 +87,17 @@ const retryAfter = (headers: Headers): number | null =>
 
 /** What a page accepts: at most this e of local differential privacy, and only this specification. */
 export interface Pins {
-  readonly privacy?: number;
+  readonly privacy?: number | undefined;
   readonly fingerprint?: string;
+  /** What is left of the page's budget. */
+  readonly left?: number | undefined;
 }
 
 /** Refuse a survey that is weaker than the page accepts, or is another one. */
-export const checkPins = ({ privacy, fingerprint: print }: Pins, survey: Survey): void => {
+export const checkPins = ({ privacy, fingerprint: print, left }: Pins, survey: Survey): void => {
   const offered = survey.privacy === null ? "no privacy" : `privacy ${survey.privacy}`;
+  if (left !== undefined && !(survey.privacy !== null && survey.privacy <= left))
+    throw new DevoteError("out", `${survey.name} offers ${offered}, and ${left} is left of this page's budget. Nothing was sent.`);
   if (privacy !== undefined && !(survey.privacy !== null && survey.privacy <= privacy))
     throw new DevoteError("pinned", `${survey.name} offers ${offered}, and this page accepts at most ${privacy}. Nothing was sent.`);
   if (print !== undefined && survey.fingerprint !== print)
@@ -111,7 +115,9 @@ export class Board {
 
   /** Ask for all that it takes to take part, and to be enrolled if the survey is as pinned: one request, with no preflight. */
   async join(voter: string, signature: string, invite: string | null, pins: Pins): Promise<Joined> {
-    const asked = { v: VERSION, voter, signature, invite: invite ?? undefined, privacy: pins.privacy, fingerprint: pins.fingerprint };
+    const { fingerprint, left } = pins;
+    const privacy = left === undefined ? pins.privacy : Math.min(left, pins.privacy ?? left);
+    const asked = { v: VERSION, voter, signature, invite: invite ?? undefined, privacy, fingerprint };
     const told = await this.#ask("/join", asked, "text/plain").catch((error) => this.#whyNot(error));
     const survey = await this.#survey(told);
     checkPins(pins, survey);

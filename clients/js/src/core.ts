@@ -4,6 +4,7 @@
  */
 import { DevoteError } from "./errors.js";
 import { ask, isOpen, replyAfter, resume, reward, takeSegment, type Play, type State } from "./state.js";
+import { admit, type Limits } from "./limits.js";
 import type { Store } from "./store.js";
 
 type Step<T> = (state: State, save: () => void) => T;
@@ -53,6 +54,11 @@ export class Core {
       step(state);
       save();
     });
+  }
+
+  /** Enter the survey among those of this origin, before it is joined; see `limits.ts`. */
+  admit(limits: Limits): Promise<number | undefined> {
+    return this.#store.stepAmong(this.#url, (state, others) => admit(state, others, limits));
   }
 
   /** Whether this page was the first to hand out the play, and was not left since. */

@@ -10,12 +10,13 @@ import { Board, checkPins, PATIENCE } from "./board.js";
 import { Core } from "./core.js";
 import { asDevoteError, DevoteError, type Code } from "./errors.js";
 import { uniform } from "./noise.js";
+import type { Limits } from "./limits.js";
 import type { Envelope } from "./signing.js";
-import { areWanted, hasWaiting, isOpen, reward, standing, type Play, type State } from "./state.js";
+import { areWanted, hasWaiting, isOpen, kept, reward, standing, type Play, type State } from "./state.js";
 import { Store } from "./store.js";
 import { enrol, round, signed } from "./sync.js";
 
-export interface Options {
+export interface Options extends Limits {
   /** The arm to show when nothing better is known in time. */
   readonly fallback: string;
   /** At most so many milliseconds pass before `choose` answers; 500 unless set. */
@@ -31,6 +32,10 @@ export interface Options {
    * page without the client. When the page is left is then seen on the network.
    */
   readonly leave?: "send";
+  /** Show the arm of the first question until the survey has settled or the arm is out, and ask once only. */
+  readonly sticky?: boolean;
+  /** `"required"`: nothing is stored or sent before `consent()` is called, on each page. */
+  readonly consent?: "required";
 }
 
 /** Of whom a choice is. */
@@ -133,7 +138,19 @@ export class Device {
     if (this.#tabs) this.#tabs.onmessage = () => void this.#tick();
     globalThis.addEventListener?.("online", this.#online);
     if (options.leave === "send") globalThis.addEventListener?.("pagehide", this.#leave);
-    this.#opening = this.#open();
+    if (options.consent === "required") {
+      this.#noStore = new DevoteError("consent", "The visitor has not consented. Nothing is stored or sent before consent() is called.");
+      this.#opening = Promise.resolve();
+    } else this.#opening = this.#open();
+  }
+
+  /** The visitor has consented: take part, after `consent: "required"`. */
+  consent(): Promise<void> {
+    if (this.#noStore?.code === "consent") {
+      this.#noStore = null;
+      this.#opening = this.#open();
+    }
+    return this.#opening;
   }
 
   /** Resolves when the attempt to take part has ended, well or not. */
@@ -218,8 +235,10 @@ export class Device {
 
   /** What to show where nothing is asked: the arm that leads, or the given one. */
   #rest(): Choice {
-    const { arms, leader } = this.status();
-    const name = leader ?? this.#options.fallback;
+    const { arms, leader, best } = this.status();
+    const state = this.#core?.state;
+    const arm = this.#options.sticky && state && best === null ? kept(state) : null;
+    const name = arm !== null ? arms[arm]! : leader ?? this.#options.fallback;
     return { name, arm: arms.includes(name) ? arms.indexOf(name) : null, play: null };
   }
 
@@ -228,6 +247,7 @@ export class Device {
     const core = this.#core;
     if (!core?.state?.enrolled) return this.#rest();
     checkPins(this.#options, core.state.survey);
+    if (this.#options.sticky && core.state.given > 0) return this.#rest();
     const asked = await core.ask(segment, isLate, this.#options.leave === "send");
     this.#misuse = null;
     if (asked === null) return this.#rest();

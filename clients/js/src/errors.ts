@@ -11,6 +11,9 @@ export type Code =
   | "server" // what answered is not a devote server
   | "offline" // nothing answered in time
   | "busy" // the server asked to be left alone for a while
+  | "limits" // traffic or budget is no number that it can be
+  | "out" // the page's traffic, exclusive group or budget leaves this browser out
+  | "consent" // the page waits for its visitor's consent
   | "pinned" // the experiment is not one that the page accepts: less private, or another specification
   | "changed" // another experiment answers under the name
   | "refused" // the board refused what was sent

@@ -53,6 +53,11 @@ export interface State {
   /** Cannot be read out, only signed with. */
   readonly key: CryptoKey;
   readonly voter: string;
+  /** A number in [0, 1) that decides whether this browser is in the traffic; it never leaves the store. */
+  readonly draw: number;
+  exclusive: string | null;
+  /** The e that it takes of a budget. */
+  spends: number;
   invite: string | null;
   enrolled: boolean;
   told: Told | null;
@@ -72,7 +77,7 @@ const UNKNOWN: Survey = {
 };
 
 export const fresh = (url: string, key: CryptoKey, voter: string): State => ({
-  url, survey: UNKNOWN, segment: null, key, voter, invite: null, enrolled: false, told: null, number: 0, given: 0, play: null,
+  url, survey: UNKNOWN, segment: null, key, voter, draw: uniform(), exclusive: null, spends: 0, invite: null, enrolled: false, told: null, number: 0, given: 0, play: null,
   outbox: [], sent: [],
 });
 
@@ -135,6 +140,13 @@ export const ask = (state: State, wall: number, endsWithPage = false): Play | nu
     seen: snapshot, noise, content: null, askedAt: wall, leavesAt: wall + wait, shared: false, endsWithPage,
   };
   return state.play;
+};
+
+/** The arm of the first question, which a sticky page goes on to show while it is not out. */
+export const kept = (state: State): number | null => {
+  const answer = state.sent[0] ?? state.outbox[0];
+  const arm = answer?.message.arm ?? state.play?.shown;
+  return arm !== undefined && known(state).shared.includes(arm) ? arm : null;
 };
 
 /** Whether it was asked on an earlier page and waits to be answered, or an answer waits to leave. */

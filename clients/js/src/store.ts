@@ -68,6 +68,22 @@ export class Store {
     });
   }
 
+  /** The same for a step that looks at the other records of this origin too, and always changes its own. */
+  stepAmong<T>(url: string, step: (state: State, others: State[]) => T): Promise<T> {
+    return this.#within("readwrite", (records, done, fail) => {
+      records.getAll().onsuccess = (event) => {
+        const all = (event.target as IDBRequest<State[]>).result;
+        const own = all.find((state) => state.url === url)!;
+        try {
+          done(step(own, all.filter((state) => state !== own)));
+          records.put(own);
+        } catch (error) {
+          fail(error);
+        }
+      };
+    });
+  }
+
   close(): void {
     this.#db.close();
   }

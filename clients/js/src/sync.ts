@@ -2,34 +2,46 @@
 import { checkPins, type Board, type Pins, type Survey } from "./board.js";
 import { sha256 } from "./canonical.js";
 import type { Core } from "./core.js";
-import { DevoteError } from "./errors.js";
+import { DevoteError, type Code } from "./errors.js";
+import type { Limits } from "./limits.js";
 import {
   answerOf, areWanted, fresh, hear, isOpen, recall, release, settle, typeOf, type Play, type State,
 } from "./state.js";
 import { isSigned, makeKey, sign, type Envelope } from "./signing.js";
 
+/** After these this browser is surely not enrolled. */
+const UNASKED: readonly Code[] = ["pinned", "out", "unknown"];
+
 /**
  * Take part, if that is not done already. The key is stored before it is used, so that a page that dies
  * in between enrols again with the same key, which is harmless.
  */
-export const enrol = async (core: Core, board: Board, pins: Pins, ask: () => Promise<string | null>): Promise<void> => {
+export const enrol = async (core: Core, board: Board, pins: Pins & Limits, ask: () => Promise<string | null>): Promise<void> => {
   let state = await core.load();
   if (state?.enrolled) return checkPins(pins, state.survey);
   if (state === null) {
     const { key, voter } = await makeKey();
     await core.begin((state = fresh(board.url, key, voter)));
   }
+  const left = await core.admit(pins);
   const { key, voter } = state;
   const invite = state.invite ?? (await ask());
   await core.change((state) => (state.invite = invite));
   const fields = { type: "join", experiment: board.name, invite: invite === null ? "-" : await sha256(invite), voter };
   const signature = await sign(key, fields, { board: "-", fingerprint: "-" });
-  const { survey, outcome, isBarred, said, number, told } = await board.join(voter, signature, invite, pins);
+  const { survey, outcome, isBarred, said, number, told } = await board.join(voter, signature, invite, { ...pins, left }).catch(async (error) => {
+    const isUnasked = error instanceof DevoteError && UNASKED.includes(error.code);
+    if (isUnasked) await core.change((state) => (state.spends = 0));
+    throw error;
+  });
   const isOther = state.survey.board !== survey.board || state.survey.fingerprint !== survey.fingerprint;
   if (isOther && state.given > 0)
     throw new DevoteError("changed", `Another experiment answers at ${board.url}; nothing is sent to it. Give it another name.`);
   if (outcome === "refused") {
-    await core.change((state) => (state.invite = null));
+    await core.change((state) => {
+      state.invite = null;
+      state.spends = 0;
+    });
     const code = survey.byInvite && !isBarred ? "invite" : "refused";
     throw new DevoteError(code, "The survey does not take this browser: its invite is not known or was used before. Ask for another.");
   }
@@ -37,6 +49,7 @@ export const enrol = async (core: Core, board: Board, pins: Pins, ask: () => Pro
   await core.change((state) => {
     state.survey = survey;
     state.enrolled = true;
+    state.spends = survey.privacy ?? Infinity;
     recall(state, earlier);
     hear(state, told, number);
   });
@@ -69,7 +82,7 @@ export const signed = async (state: State, play: Play): Promise<Envelope> => {
  * Read, and send what is due: the same requests whether a reward has come or not. Before anything is
  * sent the board is asked what it holds of this device, whose store may be an older copy of itself.
  */
-export const round = async (core: Core, board: Board, pins: Pins, ask: () => Promise<string | null>): Promise<void> => {
+export const round = async (core: Core, board: Board, pins: Pins & Limits, ask: () => Promise<string | null>): Promise<void> => {
   await enrol(core, board, pins, ask);
   if (core.isDue) {
     const said = await own(core.state!.voter, core.state!.survey, await board.saidBy(core.state!.voter));

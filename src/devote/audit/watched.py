@@ -1,21 +1,20 @@
-"""Everything of one device that goes over the wire while its user lives in one of two worlds.
+"""Everything that leaves one device while its user lives in one of several worlds.
 
-When the user opens the app, what the network loses and when the process dies is the same in both
-worlds: drawn at random, and no secret. Three of four acknowledgements are lost, so that messages
-are sent again and again, as an adversary who holds the network would have it; and every second
-device restarts once.
+When the user opens the app, what the network loses and when the process dies is the same in all
+worlds: drawn at random, and no secret (``Plan``). Three of four acknowledgements are lost, so that
+messages are sent again and again, as an adversary who holds the network would have it; and every
+second device restarts once. ``python_device`` and ``browser_device`` run the devices that ship
+through a plan; the adversaries are in ``exposure``.
 """
 
-import heapq
-import json
 import random
 from bisect import bisect_right
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from functools import cache, cached_property
-from typing import Any, Protocol, TypeAlias
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
-from devote.protocol import ExperimentSpec, Message, restore_player
+from devote.protocol import ExperimentSpec
+from devote.protocol.scheme import Tally
 
 SOON = 1.0
 """Seconds from a choice to a click that comes at once."""
@@ -23,33 +22,66 @@ SOON = 1.0
 LATE = 0.8
 """How much of the time that a choice waits a late click lets pass."""
 
+WINDOW = 60.0
+"""Seconds that a play waits for its click, for a scheme without ``reply_after``."""
+
+BETWEEN = (0.05, 0.65)
+"""From one open to the next, in parts of a play's time: often while the last play waits."""
+
+AFTERWARDS = 3
+"""How often the app is opened after the device has sent all that it has to send."""
+
+LOSS = 0.75
+RESTARTS = 0.5
+ATTEMPTS = 20
+"""After so many posts nothing is lost any more."""
+
+AT_LAST = 60
+"""So many times a play's time after the last open nobody looks any more."""
+
+MOST_SEGMENTS = 6
+"""Of more segments the adversary tells the first ones apart."""
+
 
 @dataclass(frozen=True)
 class World:
-    """Which arms a user clicks, None for all; and how soon, in parts of a choice's time.
+    """What a user does: which arms are clicked, None for all, and how soon, in parts of the time.
 
-    >>> World("clicks all", after=0.0).click(3, window=60.0)
-    1.0
-    >>> World("clicks arm 0", (0,)).click(3, window=60.0)
+    ``questions`` are the numbers of the questions with a click, ``experiments`` those of two
+    experiments in one app; None for all questions, and for an app with one experiment.
+    ``segment`` is the number of the user's segment.
     """
 
     name: str
     arms: tuple[int, ...] | None = None
     after: float = 0.0
+    questions: tuple[int, ...] | None = None
+    experiments: tuple[int, ...] | None = None
+    segment: int | None = None
 
-    def click(self, arm: int, window: float) -> float | None:
-        """Seconds until a click on this arm, None if there is none."""
-        if self.arms is not None and arm not in self.arms:
-            return None
+    def click(self, arm: int, window: float, question: int = 0, experiment: int = 0) -> float:
+        """Seconds until a click on this arm; infinite if there is none.
+
+        >>> World("clicks all").click(3, window=60.0), NEVER.click(3, window=60.0)
+        (1.0, inf)
+        """
+        asked = ((self.arms, arm), (self.questions, question), (self.experiments, experiment))
+        if any(those is not None and one not in those for those, one in asked):
+            return float("inf")
         return max(SOON, self.after * window)
 
 
 @dataclass(frozen=True)
 class Secret:
-    """Two worlds that an adversary tries to tell apart."""
+    """Worlds, equally likely, that an adversary tries to tell apart."""
 
     name: str
-    worlds: tuple[World, World]
+    worlds: tuple[World, ...]
+
+    @property
+    def experiments(self) -> int:
+        """In how many experiments the device is; each adds its own e."""
+        return 1 if self.worlds[0].experiments is None else 2
 
 
 NEVER = World("never clicks", ())
@@ -64,121 +96,108 @@ SECRETS = (
     Secret("which arm", (FIRST, SECOND)),
     Secret("one arm or all", (FIRST, ALWAYS)),
 )
-"""What a device's messages might tell of its user."""
+"""What a device's messages might tell of its user, in every experiment."""
+
+QUESTION = Secret(
+    "which question",
+    (
+        World("clicks in question 1", questions=(1,)),
+        World("clicks in question 2", questions=(2,)),
+    ),
+)
+EXPERIMENT = Secret(
+    "which experiment",
+    (
+        World("clicks in experiment 1", experiments=(0,)),
+        World("clicks in experiment 2", experiments=(1,)),
+    ),
+)
 
 
-RETRY = 5.0
-"""Mean seconds until a message that was not acknowledged is sent again."""
+def secrets_of(spec: ExperimentSpec) -> tuple[Secret, ...]:
+    """What an adversary may want to know of a user of this experiment.
+
+    >>> [secret.name for secret in secrets_of(ExperimentSpec(arms=3, scheme="survey"))][-1]
+    'which experiment'
+    """
+    scheme: Any = spec.scheme
+    questions = (QUESTION,) if getattr(scheme, "answers", 1) > 1 else ()
+    plain = (*SECRETS, *questions, EXPERIMENT)
+    names = spec.scheme.sending.segments[:MOST_SEGMENTS]
+    if not names:
+        return plain
+    joint = [
+        replace(world, name=f"is of {name} and {world.name}", segment=number)
+        for number, name in enumerate(names)
+        for world in (ALWAYS, NEVER)
+    ]
+    of_one = [
+        Secret(secret.name, tuple(replace(world, segment=1) for world in secret.worlds))
+        for secret in plain
+    ]
+    pair = Secret("which of two segments", (joint[0], joint[2]))
+    return (Secret("segment and click", tuple(joint)), pair, *of_one)
 
 
-class WatchedDevice(Protocol):
-    """What an audit asks of a device; ``now`` is the time in seconds."""
-
-    def open(self, now: float) -> int | None:
-        """The user comes. The arm of a new play; None while the last one is still shown."""
-
-    def click(self, now: float) -> None:
-        """The last play has paid 1; too late is no error."""
-
-    def due(self) -> float | None:
-        """When something is next to leave the device, None if nothing waits."""
-
-    def leave(self, now: float) -> list[Message]:
-        """What leaves now; each copy counts."""
-
-    def settle(self, now: float, message: Message) -> None:
-        """The board has acknowledged a message."""
-
-    def restart(self, now: float) -> None:
-        """The process dies and starts again."""
+def experiments_of(spec: ExperimentSpec, world: World) -> list[ExperimentSpec]:
+    """The experiments that the device is in: the one audited, and another like it."""
+    if world.experiments is None:
+        return [spec]
+    return [spec, spec.with_(name="a" if spec.name == "b" else "b")]
 
 
-class SimulatedDevice:
-    """The device of the proofs."""
+def public_tally(tally: Tally) -> dict[str, Any]:
+    """What a board shows devices; of segments the first is decided, so that it plays its own arm.
 
-    def __init__(self, spec: ExperimentSpec, dice: random.Random) -> None:
-        self.spec = spec
-        self.dice = dice
-        self.player = spec.scheme.player(spec, "device")
-        self.waiting: dict[Message, float] = {}
-        """What has not been acknowledged, and when it leaves next."""
-        self.reply_at: float | None = None
-        """When what the present play gives rise to is to be sent."""
-        self.heard: list[Message] = []
-
-    def open(self, now: float) -> int | None:
-        """A play, unless the last one waits for its moment; it ends the one before."""
-        if self.reply_at is not None:
-            return None
-        self.end_play(now)
-        arm = self.player.activate(self.dice.random(), self.dice.random())
-        self.say(self.player.outgoing(), now)
-        after = self.spec.scheme.sending.reply_after
-        if after is not None:
-            self.reply_at = now + after
-        return arm
-
-    def click(self, now: float) -> None:
-        """What the play gives rise to waits for its moment, if the scheme has one."""
-        if self.player.pending is not None:
-            self.say(self.player.reward(1.0), now if self.reply_at is None else self.reply_at)
-
-    def due(self) -> float | None:
-        """The next moment of a reply or of a message."""
-        if not self.waiting:
-            return self.reply_at
-        moment = min(self.waiting.values())
-        return moment if self.reply_at is None else min(moment, self.reply_at)
-
-    def leave(self, now: float) -> list[Message]:
-        """Each message whose moment has come; it leaves again unless it is acknowledged."""
-        if self.reply_at is not None and self.reply_at <= now:
-            self.end_play(now)
-            self.reply_at = None
-        leaving = [message for message, moment in self.waiting.items() if moment <= now]
-        for message in leaving:
-            self.waiting[message] = now + self.dice.expovariate(1.0 / RETRY)
-        return leaving
-
-    def end_play(self, now: float) -> None:
-        """No reward by now is a reward of 0."""
-        if self.player.pending is not None:
-            self.say(self.player.reward(0.0), now)
-
-    def settle(self, now: float, message: Message) -> None:
-        """It is on the board, where the device reads it if it reads messages."""
-        self.waiting.pop(message, None)
-        if not self.spec.scheme.about.reads_tally:
-            self.player.receive(message)
-            self.heard.append(message)
-
-    def restart(self, now: float) -> None:
-        """Everything that is stored comes back, and nothing else."""
-        stored = json.loads(json.dumps(self.player.to_dict()))
-        self.player = restore_player(self.spec, stored, self.heard)
-
-    def say(self, messages: list[Message], moment: float) -> None:
-        """Messages leave at this moment for the first time."""
-        self.waiting |= dict.fromkeys(messages, moment)
+    Neither that arm nor that it needs no answers may tell who is of it.
+    """
+    public = tally.public()
+    for row in public.get("segments", ())[:1]:
+        row |= {"status": "agreed", "leader": public["answer"][-1]}
+    return public
 
 
-LOSS = 0.75
-RESTARTS = 0.5
-WINDOW = 60.0
-"""Seconds that a play waits for its click, for a scheme without ``reply_after``."""
+class Plan(NamedTuple):
+    """When the app is opened, when its process dies or None, and which acknowledgements are lost.
 
-BETWEEN = (0.05, 0.65)
-"""From one open to the next, in parts of a play's time: often while the last play waits."""
+    ``window`` is how many seconds a play waits for its click. Nobody looks after the ``end``.
+    """
 
-AFTERWARDS = 3
-"""How often the app is opened after the device has said all it has to say."""
+    opens: tuple[float, ...]
+    restart: float | None
+    lost: tuple[bool, ...]
+    window: float
+    end: float
 
-Make: TypeAlias = Callable[[ExperimentSpec, random.Random], WatchedDevice]
+
+def plan(spec: ExperimentSpec, seed: str) -> Plan:
+    """A plan drawn at random."""
+    dice = random.Random(seed)
+    window = spec.scheme.sending.reply_after or WINDOW
+    opens = [window * dice.uniform(*BETWEEN)]
+    while len(opens) < opens_needed(spec):
+        opens.append(opens[-1] + window * dice.uniform(*BETWEEN))
+    restart = dice.uniform(opens[0], opens[-1]) if dice.random() < RESTARTS else None
+    lost = tuple(dice.random() < LOSS for _ in range(ATTEMPTS))
+    return Plan(tuple(opens), restart, lost, window, opens[-1] + AT_LAST * window)
 
 
-@dataclass(frozen=True, slots=True)
-class Copy:
-    """One copy of a message as it leaves: when, its kind, and the numbers in it."""
+def opens_needed(spec: ExperimentSpec) -> int:
+    """How often an app is opened until its device has sent all it has to send, and some more.
+
+    >>> opens_needed(ExperimentSpec(arms=3, scheme="survey"))
+    9
+    """
+    scheme: Any = spec.scheme
+    needed = getattr(scheme, "vote_after", None) or 6 * getattr(scheme, "answers", 1)
+    return int(needed) + AFTERWARDS
+
+
+class Copy(NamedTuple):
+    """A copy of a message as it leaves: when, its kind, and the numbers in it.
+
+    Of two experiments the kind begins with the number of its own.
+    """
 
     time: float
     kind: str
@@ -187,9 +206,16 @@ class Copy:
 
 @dataclass(frozen=True, eq=False)
 class Wire:
-    """What an adversary sees of one device: when its app was opened, and every copy that left."""
+    """What an adversary sees of one device: when its app was opened, and everything that left.
+
+    ``requests`` are the moments of all requests, those that only read too. The adversary is also
+    given the moments that were ``drawn`` for answers, as the device's status has them when the
+    question is put: no secret may show in what is left beside them.
+    """
 
     opens: tuple[float, ...]
+    drawn: tuple[float, ...]
+    requests: tuple[float, ...]
     copies: tuple[Copy, ...]
 
     @cached_property
@@ -200,74 +226,16 @@ class Wire:
     @cached_property
     def firsts(self) -> list[Copy]:
         """The first copy of each message, in the order in which they left."""
-        return sorted(self.messages.values(), key=lambda copy: copy.time)
+        return sorted(self.messages.values())
 
-    def since_open(self, copy: Copy) -> float:
+    def since_open(self, moment: float) -> float:
         """Seconds from the last open before it."""
-        return copy.time - self.opens[bisect_right(self.opens, copy.time) - 1]
+        return moment - self.opens[max(0, self.opens_before(moment) - 1)]
 
-    def opens_before(self, copy: Copy) -> int:
+    def opens_before(self, moment: float) -> int:
         """How often the app had been opened."""
-        return bisect_right(self.opens, copy.time)
+        return bisect_right(self.opens, moment)
 
-
-def opens_needed(spec: ExperimentSpec) -> int:
-    """How often an app is opened until its device has said all it has to say, and some more.
-
-    >>> opens_needed(ExperimentSpec(arms=3, scheme="survey"))
-    9
-    """
-    scheme: Any = spec.scheme
-    speaks = getattr(scheme, "vote_after", None) or 6 * getattr(scheme, "answers", 1)
-    return int(speaks) + AFTERWARDS
-
-
-def watch(spec: ExperimentSpec, world: World, make: Make, seed: str) -> Wire:
-    """One device, from its first open until everything it says has been acknowledged."""
-    dice = random.Random(seed)
-    device = make(spec, random.Random(f"{seed}/device"))
-    window = spec.scheme.sending.reply_after or WINDOW
-    opens, now = [], 0.0
-    for _ in range(opens_needed(spec)):
-        now += window * dice.uniform(*BETWEEN)
-        opens.append(now)
-    # (when, tie-breaker, what); a click carries the number of the open it answers.
-    agenda: list[tuple[float, int, str]] = [(at, i, "open") for i, at in enumerate(opens)]
-    if dice.random() < RESTARTS:
-        agenda.append((dice.uniform(opens[0], now), -1, "restart"))
-    heapq.heapify(agenda)
-    copies: list[Copy] = []
-    shown = -1
-    while True:
-        due = device.due()
-        if due is not None and (not agenda or due <= agenda[0][0]):
-            for message in device.leave(due):
-                copies.append(_copy(due, message))
-                if dice.random() >= LOSS:
-                    device.settle(due, message)
-            continue
-        if not agenda:
-            return Wire(tuple(opens), tuple(copies))
-        now, number, what = heapq.heappop(agenda)
-        if what == "restart":
-            device.restart(now)
-        elif what == "click":
-            if number == shown:
-                device.click(now)
-        elif (arm := device.open(now)) is not None:
-            shown = number
-            wait = world.click(arm, window)
-            if wait is not None:
-                heapq.heappush(agenda, (now + wait, number, "click"))
-
-
-def _copy(time: float, message: Message) -> Copy:
-    kind, names = _form(type(message))
-    return Copy(time, kind, tuple(getattr(message, name) for name in names))
-
-
-@cache
-def _form(form: type) -> tuple[str, tuple[str, ...]]:
-    """The kind of a message, and the names of the numbers in it."""
-    names = [item.name for item in fields(form)]
-    return form.__name__.lower(), tuple(n for n in names if n not in ("experiment", "voter"))
+    def since_drawn(self, moment: float) -> float:
+        """Seconds from the nearest moment that was drawn for an answer; 0 if there is none."""
+        return min((moment - drawn for drawn in self.drawn), key=abs, default=0.0)

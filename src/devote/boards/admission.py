@@ -21,7 +21,7 @@ from devote.boards.board import (
 )
 from devote.boards.identity import verify
 from devote.protocol import ExperimentSpec, ProtocolError
-from devote.protocol.messages import Scope, check_fields
+from devote.protocol.messages import Scope, Withdrawal, check_fields
 from devote.protocol.scheme import misplaced
 
 if TYPE_CHECKING:
@@ -31,6 +31,9 @@ Cause: TypeAlias = Literal["closed", "revoked"]
 
 REJECTED: dict[str, type[PostingRejected]] = {"closed": ExperimentClosed, "revoked": VoterRevoked}
 """The errors of a board that takes nothing from a voter just now, by the cause."""
+
+SETTINGS = ("fingerprint", "enrolment", "players", "baseline", "log")
+"""What makes an experiment of one name another one."""
 
 Check: TypeAlias = Callable[[Envelope, Scope], bool]
 
@@ -114,6 +117,22 @@ def admit(
     return None
 
 
+def admit_withdrawal(envelope: Envelope, ledger: "Ledger") -> Receipt | None:
+    """Why the operator cannot withdraw an arm now, or None if that is possible."""
+    message, spec = envelope.message, ledger.experiment.spec
+    if Withdrawal not in spec.scheme.about.messages:
+        return refused(
+            f"In the scheme {spec.scheme.name} nothing is proved once an option was withdrawn.",
+            "Close the experiment, and open another without the option.",
+        )
+    if ledger.number_of(message) is not None:
+        return refused("This option is withdrawn already.", "There is nothing to do.")
+    if receipt := _closed(ledger):
+        return receipt
+    reason = ledger.tally.refusal(message)
+    return None if reason is None else refused(reason)
+
+
 def admit_voter(voter: str, ledger: "Ledger", most: int | None = None) -> Receipt | None:
     """Why a voter whose request is signed is not enrolled now, or None if it needs but an invite.
 
@@ -166,13 +185,13 @@ def admit_experiment(
 ) -> Receipt | None:
     """Why an experiment is not opened, or None if it is.
 
-    ``record`` has its facts. ``there`` are the fingerprint, enrolment and players of the one of its
-    name, ``count`` is how many there are, of ``most``.
+    ``record`` has its facts. ``there`` are the settings of the one of its name, ``count`` is how
+    many there are, of ``most``.
     """
     name = record["name"]
     if not name.strip("."):
         return refused(f"name={name!r} cannot be part of an address.", "Use a letter or a digit.")
-    if there == (record["fingerprint"], record["enrolment"], record["players"]):
+    if there == tuple(record[name] for name in SETTINGS):
         return Receipt(Outcome.DUPLICATE)
     if there is not None:
         return refused(

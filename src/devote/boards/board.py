@@ -23,12 +23,12 @@ import secrets
 import time
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, TypedDict, get_args
 from urllib.parse import urlsplit
 
-from devote.errors import DevoteError
+from devote.errors import DevoteError, did_you_mean
 from devote.protocol import ExperimentSpec, Message, SpecError
 from devote.protocol.messages import VERSION, Scope, digest
 from devote.protocol.scheme import SCHEMES, check
@@ -37,12 +37,16 @@ if TYPE_CHECKING:
     from devote.boards.identity import Identity
 
 VERSION_HEADER = "Devote-Version"
+SNAPSHOT_HEADER = "Devote-Snapshot"
 
 Enrolment: TypeAlias = Literal["open", "invite"]
 ENROLMENTS: tuple[Enrolment, ...] = get_args(Enrolment)
 
 State: TypeAlias = Literal["open", "closed", "archived"]
 STATES: tuple[State, ...] = get_args(State)
+
+Readers: TypeAlias = Literal["public", "operator"]
+READERS: tuple[Readers, ...] = get_args(Readers)
 
 BOARD = re.compile(r"[0-9a-f]{32}")
 """The name of a board: 128 random bits, so that no two boards ever have the same."""
@@ -124,11 +128,17 @@ def unknown(name: str, *, deleted: bool) -> UnknownExperiment:
 class Experiment:
     """A specification, how devices enrol, at most how many may, how many have, and on which board.
 
+    ``signer`` is the key with which servers sign snapshots of it, empty where no server does.
+
     ``board`` is drawn when an experiment is opened and goes with its log for good: into a backup,
     and to every server that shares the log. All signatures cover it and the fingerprint.
 
     Enrolment ``open`` takes whoever asks, which is for trying out: one person with a thousand
     keys has a thousand votes. ``invite`` takes one device per single-use invite.
+
+    ``baseline`` is the option that users have today, with which the page compares; empty for none.
+    The ``log`` is read by anybody (public), or by bearers of a token only (operator). No device
+    relies on these two, so signatures do not cover them.
     """
 
     spec: ExperimentSpec
@@ -136,8 +146,12 @@ class Experiment:
     players: int | None = None
     enrolled: int = 0
     board: str = field(default_factory=lambda: secrets.token_hex(16))
+    baseline: str = ""
+    log: Readers = "public"
+    signer: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
+        self._check_facts()
         if self.enrolment not in ENROLMENTS:
             raise SpecError(
                 f"enrolment={self.enrolment!r} must be open or invite.\n"
@@ -159,6 +173,24 @@ class Experiment:
         check.whole("enrolled", self.enrolled, least=0, remedy="It is how many have enrolled.")
         if self.players is not None:
             self.spec.check_players(self.players)
+
+    def _check_facts(self) -> None:
+        names = self.spec.arm_names
+        if self.baseline and self.baseline not in names:
+            raise SpecError(
+                f"baseline={self.baseline!r} is not an option.\n"
+                f"{did_you_mean(self.baseline, names)}"
+                "Name the option that users have today, or leave it out."
+            )
+        if self.log not in READERS:
+            raise SpecError(
+                f"log={self.log!r} must be public or operator.\nWith operator it needs a token."
+            )
+        if self.log == "operator" and not self.spec.scheme.about.reads_tally:
+            raise SpecError(
+                f"log='operator' is not possible: devices of {self.spec.scheme.name} read the log."
+                "\nUse log='public', or the scheme survey, whose devices read the tally only."
+            )
 
     @property
     def name(self) -> str:
@@ -185,6 +217,9 @@ class Experiment:
             "scheme": self.spec.scheme.name,
             "enrolment": self.enrolment,
             "players": self.players,
+            "baseline": self.baseline,
+            "log": self.log,
+            "signer": self.signer,
         }
 
     def to_dict(self) -> dict[str, Any]:
@@ -195,7 +230,7 @@ class Experiment:
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> "Experiment":
         """Read what ``to_dict`` gave; SpecError, KeyError or TypeError if it is not that."""
-        others = {name: fields[name] for name in ("enrolment", "players", "board")}
+        others = {name: fields[name] for name in (*OPENED, "signer")}
         enrolled = fields.get("enrolled", 0)  # only in lists of experiments
         experiment = cls(ExperimentSpec.from_dict(fields["spec"]), enrolled=enrolled, **others)
         if experiment.fingerprint != fields["fingerprint"]:
@@ -206,17 +241,23 @@ class Experiment:
         return experiment
 
 
+OPENED = ("enrolment", "players", "board", "baseline", "log")
+"""What is decided for good when an experiment is opened, beside its specification."""
+
+
 class Change(TypedDict, total=False):
-    """The new state, the new end, or that there is no end any more."""
+    """What changes of a state: moments of None are taken away."""
 
     state: State | None
     ends: int | None
-    endless: bool
+    delete_after: int | None
 
 
 @dataclass(frozen=True)
 class ExperimentState:
-    """The state that the operator set; ``ends`` is in seconds since 1970.
+    """The state that the operator set; moments are in seconds since 1970.
+
+    At ``ends`` the experiment closes by itself, and after ``delete_after`` the server deletes it.
 
     >>> ExperimentState(ends=100).now(99.0), ExperimentState(ends=100).now(100.0)
     ('open', 'closed')
@@ -224,6 +265,7 @@ class ExperimentState:
 
     state: State = "open"
     ends: int | None = None
+    delete_after: int | None = None
 
     def now(self, moment: float) -> State:
         """The state at a moment."""
@@ -237,9 +279,12 @@ class ExperimentState:
         >>> ExperimentState(ends=1793491200).words
         'open until 2026-11-01 00:00 UTC'
         """
-        if self.ends is None or self.state == "archived":
-            return self.state
-        return f"{self.state}{' until' if self.state == 'open' else ', end'} {as_date(self.ends)}"
+        text = str(self.state)
+        if self.ends is not None and self.state != "archived":
+            text += f"{' until' if self.state == 'open' else ', end'} {as_date(self.ends)}"
+        if self.delete_after is not None:
+            text += f", deleted after {as_date(self.delete_after)}"
+        return text
 
     def why_closed(self, name: str, moment: float) -> str | None:
         """Why nothing new is taken at a moment, or None if it is."""
@@ -252,14 +297,17 @@ class ExperimentState:
 
     def changed(self, now: float, change: Change) -> "ExperimentState":
         """The state after a change. One that is opened again loses an end that has passed."""
-        state, ends = change.get("state"), change.get("ends")
-        if ends is not None and ends <= now:
-            raise BoardRefused(
-                f"The end {as_date(ends)} has passed.\nGive a later one, or close the experiment."
-            )
-        is_over = self.ends is not None and self.ends <= now
-        kept = None if change.get("endless") or (state == "open" and is_over) else self.ends
-        return ExperimentState(state or self.now(now), kept if ends is None else ends)
+        for moment in (change.get("ends"), change.get("delete_after")):
+            if moment is not None and moment <= now:
+                raise BoardRefused(
+                    f"The moment {as_date(moment)} has passed.\n"
+                    "Give a later one, or close or delete the experiment."
+                )
+        state, ends = change.get("state"), self.ends
+        if state == "open" and ends is not None and ends <= now:
+            ends = None
+        delete_after = change.get("delete_after", self.delete_after)
+        return ExperimentState(state or self.now(now), change.get("ends", ends), delete_after)
 
 
 def as_date(moment: float) -> str:
@@ -337,6 +385,39 @@ class Snapshot:
     more: bool = False
 
 
+SNAPSHOT = re.compile(r"(\d{1,15}) (\d{1,11}) ([0-9a-f]{64}) ([0-9a-f]{64}) ([0-9a-f]{128})")
+
+
+@dataclass(frozen=True, slots=True)
+class SignedSnapshot:
+    """A server's signature over how an experiment stood: who keeps it can prove what was shown.
+
+    ``head`` is the chain of digests over the log up to ``number``, ``tally`` the digest of the
+    public tally. ``at`` is the moment, in seconds since 1970, rounded down to ten minutes.
+    """
+
+    number: int
+    at: int
+    head: str
+    tally: str
+    signature: str
+
+    def __str__(self) -> str:
+        """As a server sends it."""
+        return " ".join(map(str, astuple(self)))
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Read what a server sent; None if it is no snapshot."""
+        found = SNAPSHOT.fullmatch(text)
+        return None if found is None else cls(int(found[1]), int(found[2]), *found.groups()[2:])
+
+    @property
+    def fields(self) -> dict[str, object]:
+        """What is signed."""
+        return {"number": self.number, "at": self.at, "head": self.head, "tally": self.tally}
+
+
 @dataclass(frozen=True, slots=True)
 class TallySnapshot:
     """What the messages up to ``number`` come to, in a few hundred bytes.
@@ -344,7 +425,7 @@ class TallySnapshot:
     ``tally`` is what the scheme's tally makes public, as JSON values. ``board`` is where they
     were posted, ``fingerprint`` that of the specification by which they were counted. A server adds
     its ``pace``, the seconds between two reads of a device, and whether it has room for
-    ``streams`` of devices.
+    ``streams`` of devices. ``signed`` comes beside it, and its tag does not cover it.
 
     >>> TallySnapshot("b0a2", "9f3c", 2, {"status": "open"}).to_json()
     '{"board":"b0a2","fingerprint":"9f3c","number":2,"tally":{"status":"open"}}'
@@ -356,6 +437,7 @@ class TallySnapshot:
     tally: dict[str, Any]
     pace: int | None = None
     streams: bool = True
+    signed: SignedSnapshot | None = None
 
     @classmethod
     def of(cls, scope: Scope, number: int, tally: dict[str, Any]) -> Self:

@@ -29,6 +29,7 @@ from devote.boards.board import (
     END,
     MESSAGE,
     PAGE,
+    SNAPSHOT_HEADER,
     VERSION_HEADER,
     Board,
     BoardRefused,
@@ -41,6 +42,7 @@ from devote.boards.board import (
     Joined,
     Outcome,
     Posted,
+    SignedSnapshot,
     Snapshot,
     TallySnapshot,
     UnknownExperiment,
@@ -292,9 +294,11 @@ class HttpBoard(Board):
             ) as answer:
                 self._tally_until = time.monotonic() + self._fresh
                 if answer.status_code != 304:
-                    return self._tally_of(await _read(answer, LONGEST_TALLY))
+                    known = self._tally_of(await _read(answer, LONGEST_TALLY))
                 if known is None:
                     raise ValueError("nothing was known")
+                signed = SignedSnapshot.parse(answer.headers.get(SNAPSHOT_HEADER, ""))
+                self._tally = known = replace(known, signed=signed)
                 return known
 
     def _tally_of(self, body: Any) -> TallySnapshot:

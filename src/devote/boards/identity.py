@@ -12,14 +12,15 @@ for exactly one message in one place. So is a request to be enrolled.
 import hashlib
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-from devote.boards.board import Envelope
+from devote.boards.board import Envelope, SignedSnapshot, TallySnapshot
 from devote.protocol import LocalProtocolError, Message
-from devote.protocol.messages import RESERVED, Scope, signed_bytes, to_bytes
+from devote.protocol.messages import RESERVED, Scope, digest, signed_bytes, to_bytes
 
 # One spelling per key: bytes.fromhex would also take capitals and spaces, and a key with two
 # spellings would have two votes.
@@ -106,6 +107,12 @@ class Identity:
         fields = join_fields(self.voter, experiment, invite)
         return self.sign_fields("join", fields, JOINING)
 
+    def sign_snapshot(self, snapshot: TallySnapshot, head: str, now: float) -> SignedSnapshot:
+        """The signature of a server over a tally, and the head of the log that it counts."""
+        at = int(now) // ROUNDED * ROUNDED
+        made = SignedSnapshot(snapshot.number, at, head, digest(snapshot.tally), "")
+        return replace(made, signature=self.sign_fields("snapshot", made.fields, snapshot.scope))
+
     def sign_fields(self, kind: str, fields: Mapping[str, object], scope: Scope) -> str:
         """The signature over something that is not a message; ``kind`` is no message's either."""
         assert kind in RESERVED
@@ -170,3 +177,23 @@ def _verified(voter: str, data: bytes, signature: str) -> bool:
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+ROUNDED = 600
+"""Seconds to which the moment of a signed snapshot is rounded down."""
+
+
+def verify_snapshot(signed: SignedSnapshot, scope: Scope, signer: str) -> bool:
+    """Whether a snapshot was signed with the key of an experiment's servers."""
+    return verify_fields(signer, "snapshot", signed.fields, scope, signed.signature)
+
+
+def begin_chain(scope: Scope) -> bytes:
+    """The head of an empty log."""
+    return hashlib.sha256(signed_bytes("log", {}, scope)).digest()
+
+
+def extend_chain(head: bytes, envelope: Envelope, scope: Scope) -> bytes:
+    """The head after one more message: over the head before, what is signed, and the signature."""
+    signature = envelope.signature.encode(errors="replace")
+    return hashlib.sha256(head + to_bytes(envelope.message, scope) + b" " + signature).digest()

@@ -2,11 +2,10 @@
 
 Beside the messages a log has *statements*: what a server, a file or another reader says that the
 messages come to. The head is a chain of digests over the log. Two readers who compare one head have
-read the same messages in the same order. No server sends it: a reader computes it, and a device
-that was sent one could be identified by it.
+read the same messages in the same order. A server signs it with each tally; a device keeps that,
+and shows it to nobody but its owner, since a server that lied could tell devices apart by it.
 """
 
-import hashlib
 import json
 import os
 import time
@@ -24,9 +23,9 @@ from devote.boards.board import (
     PAGE,
     BoardRefused,
     BoardUnavailable,
-    Envelope,
     Experiment,
     ExperimentState,
+    SignedSnapshot,
     is_address,
     page_of,
 )
@@ -41,9 +40,11 @@ from devote.boards.http import (
 )
 from devote.errors import DevoteError
 from devote.protocol import Message, ProtocolError, SpecError
-from devote.protocol.messages import Scope, from_dict, parse_json, signed_bytes, to_bytes
+from devote.protocol.messages import Scope, from_dict, parse_json
 
-Form: TypeAlias = Literal["tally", "page", "list", "head"]
+STANDING = ("state", "ends", "delete_after")
+
+Form: TypeAlias = Literal["tally", "page", "list", "head", "snapshot"]
 
 VOTERS = 2_000
 """Voters that are asked for at once."""
@@ -67,8 +68,8 @@ class Statement:
     """What ``source`` says that the messages up to ``number`` come to.
 
     ``form`` says how ``values`` are to be read: as the public tally, as the page, as its entry in
-    the list of experiments, or as the head. ``partial``: a value that is not among them was not
-    kept.
+    the list of experiments, as the head, or as a signed snapshot. ``partial``: a value that is not
+    among them was not kept.
     """
 
     form: Form
@@ -85,6 +86,26 @@ class Finding:
     check: str
     number: int | None
     text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignedStatement(Statement):
+    """A snapshot with the signature of a server of a board."""
+
+    signed: SignedSnapshot
+    scope: Scope
+
+
+def snapshot_of(text: str, scope: Scope, source: str) -> SignedStatement:
+    """What a server has signed, as a device has kept it; DevoteError if it is no snapshot."""
+    signed = SignedSnapshot.parse(text)
+    if signed is None:
+        raise DevoteError(
+            f"{source} has a line that is no snapshot.\n"
+            "Write the file with `devote device snapshots STORE`."
+        )
+    values = {"head": signed.head, "tally": signed.tally}
+    return SignedStatement("snapshot", signed.number, values, source, signed=signed, scope=scope)
 
 
 @dataclass(frozen=True)
@@ -128,25 +149,14 @@ class Log(Protocol):
         ...
 
 
-def begin_chain(scope: Scope) -> bytes:
-    """The head of an empty log."""
-    return hashlib.sha256(signed_bytes("log", {}, scope)).digest()
-
-
-def extend_chain(head: bytes, envelope: Envelope, scope: Scope) -> bytes:
-    """The head after one more message: over the head before, what is signed, and the signature."""
-    signature = envelope.signature.encode(errors="replace")
-    return hashlib.sha256(head + to_bytes(envelope.message, scope) + b" " + signature).digest()
-
-
 class HttpLog(AbstractContextManager["HttpLog"]):
     """The log of the experiment at ``url``, up to the message that was the last when it was opened.
 
-    Everything that is read is public: no token is needed. Whatever shows how the experiment stands
-    is read after the length of the log, and must be as new; the log is read after that, and the
-    list of voters after its last length: so on an honest server that goes on working nothing is
-    behind. The log is read twice, in the pages that devices read and past all caches. ``progress``
-    gets how many voters have been read, of how many.
+    Everything that is read is public, unless only bearers of a ``token`` may read the log. Whatever
+    shows how the experiment stands is read after the length of the log, and must be as new; the log
+    is read after that, and the list of voters after its last length: so on an honest server that
+    goes on working nothing is behind. The log is read twice, in the pages that devices read and
+    past all caches. ``progress`` gets how many voters have been read, of how many.
     """
 
     def __init__(
@@ -154,6 +164,7 @@ class HttpLog(AbstractContextManager["HttpLog"]):
         url: str,
         client: httpx.Client | None = None,
         *,
+        token: str | None = None,
         progress: Callable[[int, int, str], None] = lambda done, total, label: None,
     ) -> None:
         self.url = url.rstrip("/")
@@ -165,6 +176,8 @@ class HttpLog(AbstractContextManager["HttpLog"]):
         if not is_address(self.url) or not found or not self._name or "/" in self._name:
             raise no_experiment(url)
         self._client = client or httpx.Client(headers=HEADERS, timeout=30.0, verify=trusted())
+        if token is not None:
+            self._client.headers["Authorization"] = f"Bearer {token}"
         self._has_answered = False
         try:
             self._open()
@@ -267,7 +280,7 @@ class HttpLog(AbstractContextManager["HttpLog"]):
 
     def _standing(self) -> str:
         standing = self._ask(f"{self.url}/standing")
-        return ExperimentState(standing["state"], standing["ends"]).words
+        return ExperimentState(*(standing[name] for name in STANDING)).words
 
     def _read_statements(self) -> Iterator[Statement]:
         """What devices and people are shown: the tally, the standing, the lists, and the page."""
@@ -362,7 +375,7 @@ class HttpLog(AbstractContextManager["HttpLog"]):
 
 def _shown(form: Form, source: str, values: dict[str, Any]) -> Statement:
     """What is shown, but for what follows from more than the messages and is compared elsewhere."""
-    kept = {k: value for k, value in values.items() if k not in ("enrolled", "standing")}
+    kept = {k: value for k, value in values.items() if k not in ("enrolled", "standing", "now")}
     return Statement(form, int(values["number"]), kept, source)
 
 

@@ -37,13 +37,13 @@ class Operator(AbstractContextManager["Operator"]):
         """Where devices join the experiment for which invites were made last."""
         self._client = httpx.Client(headers=HEADERS, timeout=timeout, verify=trusted())
 
-    def open(self, experiment: Experiment) -> str:
+    def open(
+        self, experiment: Experiment, *, ends: int | None = None, delete_after: int | None = None
+    ) -> str:
         """Open an experiment; returns its address, which is what devices join."""
-        body = {
-            "spec": experiment.spec.to_dict(),
-            "enrolment": experiment.enrolment,
-            "players": experiment.players,
-        }
+        names = ("enrolment", "players", "baseline", "log")
+        body = {name: getattr(experiment, name) for name in names}
+        body |= {"spec": experiment.spec.to_dict(), "ends": ends, "delete_after": delete_after}
         url: str | None = self._ask("POST", "/experiments", body)["url"]
         return url or f"{self.server}/experiments/{experiment.name}"
 
@@ -71,11 +71,18 @@ class Operator(AbstractContextManager["Operator"]):
             "messages": found["number"],
             "status": tally["status"],
             "answer": [names[arm] for arm in tally["answer"]],
+            "withdrawn": [names[arm] for arm in tally.get("withdrawn", ())],
+            "mismatch": tally.get("mismatch", False),
         }
 
     def change(self, name: str, **standing: Any) -> ExperimentState:
-        """Give an experiment another ``state``, or another end: ``ends``, or None for no end."""
+        """Give an experiment another ``state``, ``ends`` or ``delete_after``, None for none."""
         return ExperimentState(**self._ask("POST", f"/experiments/{name}/standing", standing))
+
+    def withdraw(self, name: str, arm: str) -> dict[str, Any]:
+        """Withdraw an option: where it stands in the log, and what the error is at most now."""
+        done: dict[str, Any] = self._ask("POST", f"/experiments/{name}/withdrawals", {"arm": arm})
+        return done
 
     def delete(self, name: str) -> None:
         """Delete an experiment and all its messages."""

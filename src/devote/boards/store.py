@@ -31,14 +31,17 @@ from pathlib import Path
 from typing import Any, TypeVar, Unpack
 
 from devote.boards.admission import (
+    SETTINGS,
     UNSIGNED,
     Receipt,
     admit,
     admit_experiment,
     admit_voter,
+    admit_withdrawal,
     no_invite,
 )
 from devote.boards.board import (
+    OPENED,
     BoardRefused,
     Change,
     Envelope,
@@ -51,11 +54,18 @@ from devote.boards.board import (
     unknown,
 )
 from devote.boards.database import Database, Layout, StoreError
-from devote.boards.identity import hash_of, verify, verify_enrolment
+from devote.boards.identity import (
+    Identity,
+    begin_chain,
+    extend_chain,
+    hash_of,
+    verify,
+    verify_enrolment,
+)
 from devote.checks import Checks
 from devote.extras import naming_extras
 from devote.protocol import ExperimentSpec, Message, SpecError, to_json
-from devote.protocol.messages import Scope, from_json, kind_of
+from devote.protocol.messages import OPERATOR, Scope, Withdrawal, entry, from_json, kind_of
 from devote.protocol.scheme import Estimates, Tally
 
 T = TypeVar("T")
@@ -73,7 +83,9 @@ TABLES = """
 CREATE TABLE experiments (
     name TEXT PRIMARY KEY, spec TEXT NOT NULL, fingerprint TEXT NOT NULL,
     enrolment TEXT NOT NULL, players INTEGER, board TEXT NOT NULL,
-    enrolled INTEGER NOT NULL DEFAULT 0, state TEXT NOT NULL DEFAULT 'open', ends INTEGER
+    baseline TEXT NOT NULL, log TEXT NOT NULL, enrolled INTEGER NOT NULL DEFAULT 0,
+    state TEXT NOT NULL DEFAULT 'open', ends INTEGER, delete_after INTEGER,
+    secret TEXT
 ) STRICT;
 CREATE TABLE voters (
     experiment TEXT NOT NULL, block INTEGER NOT NULL, keys BLOB NOT NULL,
@@ -95,7 +107,9 @@ CREATE TABLE revoked (
 CREATE TABLE deleted (name TEXT PRIMARY KEY) STRICT;
 CREATE TABLE pulse (beat BLOB NOT NULL) STRICT
 """
-"""``deleted`` are the names that are not given again, ``pulse`` is what a health check writes."""
+"""``secret`` signs snapshots of an experiment. ``deleted`` are the names that are not given again,
+``pulse`` is what a health check writes.
+"""
 
 LAYOUT = Layout(what="board store", application=0x64767465, version=1, tables=TABLES)
 
@@ -179,15 +193,18 @@ class History:
     """The tally of a board, and in which order it came about; each message is taken in once.
 
     There are no times to show, as none are kept. But for the tally's own memory, what is kept does
-    not grow with the board. ``number`` and ``text`` are those of the last message taken in.
+    not grow with the board. ``number`` and ``text`` are those of the last message taken in, and
+    ``head`` is the chain of digests up to it.
     ``out_at`` has for each arm that is no longer open the number of the message that closed it.
     ``latest`` has the text and the signature of the latest messages of ``first``, the voter of the
     first message. ``sent`` counts the messages of each voter, of the first ``VOTERS`` if there are
     more, and ``most`` is the highest of these counts, None if there are more.
     """
 
-    def __init__(self, spec: ExperimentSpec) -> None:
+    def __init__(self, spec: ExperimentSpec, scope: Scope) -> None:
         self.spec = spec
+        self.scope = scope
+        self.head = begin_chain(scope)
         self.number = 0
         self.text = ""
         self.tally = spec.scheme.tally(spec)
@@ -204,7 +221,7 @@ class History:
     def voters(self) -> int | None:
         """How many voters have sent anything; None if there are too many to count."""
         if getattr(self.spec.scheme, "answers", 0) == 1:  # then each message is another voter's
-            return self.number
+            return self.number - len(self.tally.withdrawn)
         return None if self.most is None else len(self.sent)
 
     def public(self, experiment: Experiment) -> TallySnapshot:
@@ -220,13 +237,16 @@ class History:
     def add(self, number: int, text: str, signature: str, message: Message) -> None:
         """Take in the next message, whose JSON text is given too."""
         self.tally.add(message)
+        self.head = extend_chain(self.head, Envelope(message, signature), self.scope)
         if self.tally.shared != self._open:
             self._open = self.tally.shared
             closed = set(range(self.spec.n_arms)).difference(self._open)
             self.out_at = {arm: self.out_at.get(arm, number) for arm in closed}
         self.timeline.add(kind_of(message).name, getattr(message, "arm", None), number)
         self.course.add(number, self.tally)
-        voter = message.voter
+        self.number, self.text = number, text
+        if (voter := message.voter) == OPERATOR:
+            return
         self.first = self.first or voter
         if voter == self.first:
             self.latest.append((text, signature))
@@ -235,7 +255,6 @@ class History:
         else:
             self.sent[voter] += 1
             self.most = None if self.most is None else max(self.most, self.sent[voter])
-        self.number, self.text = number, text
 
 
 # The store.
@@ -276,6 +295,7 @@ class Content:
     revoked: list[str]
     invites: list[tuple[str, int | None]]
     rows: list[Row]
+    secret: str | None
 
 
 class Ledger:
@@ -366,6 +386,7 @@ class SqliteStore:
         self.clock: Callable[[], float] = time.time
         self.database = Database(path, LAYOUT)
         self._experiments: dict[str, Experiment] = {}
+        self._signers: dict[str, Identity] = {}
         self._histories: dict[str, History] = {}
 
     def close(self) -> None:
@@ -374,12 +395,22 @@ class SqliteStore:
 
     # Experiments.
 
-    def create(self, experiment: Experiment, *, most: int | None = None) -> Receipt:
+    def create(
+        self,
+        experiment: Experiment,
+        *,
+        most: int | None = None,
+        ends: int | None = None,
+        delete_after: int | None = None,
+    ) -> Receipt:
         """Open an experiment; duplicate if the very same is there, refused if another is.
 
-        ``most`` is how many experiments there may be.
+        ``most`` is how many experiments there may be. The moments are those of its state.
         """
-        return self.create_from(record_of(experiment), most=most)
+        state = ExperimentState().changed(
+            self.clock(), {"ends": ends, "delete_after": delete_after}
+        )
+        return self.create_from(record_of(experiment), most=most, state=state)
 
     def create_from(
         self,
@@ -392,19 +423,18 @@ class SqliteStore:
         state = state or ExperimentState()
         with self.database.write() as db:
             there = db.execute(
-                "SELECT fingerprint, enrolment, players FROM experiments WHERE name = ?",
+                f"SELECT {', '.join(SETTINGS)} FROM experiments WHERE name = ?",
                 (record["name"],),
             ).fetchone()
             (count,) = db.execute("SELECT count(*) FROM experiments").fetchone()
             deleted = _is_deleted(db, record["name"])
             receipt = admit_experiment(record, there, deleted=deleted, count=count, most=most)
             if receipt is None:
-                names = ("name", "fingerprint", "enrolment", "players", "board")
-                db.execute(
-                    "INSERT INTO experiments (spec, name, fingerprint, enrolment, players, board, "
-                    "state, ends) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                    (json.dumps(record["spec"]), *map(record.get, names), state.state, state.ends),
-                )
+                row = {name: record[name] for name in ("name", "board", *SETTINGS)} | vars(state)
+                row |= {"spec": json.dumps(record["spec"]), "secret": record.get("secret")}
+                marks = ", ".join("?" * len(row))
+                query = f"INSERT INTO experiments ({', '.join(row)}) VALUES ({marks})"
+                db.execute(query, tuple(row.values()))
         return receipt or Receipt(Outcome.ACCEPTED)
 
     def names(self) -> list[str]:
@@ -434,18 +464,22 @@ class SqliteStore:
     def read_experiment(self, db: sqlite3.Connection, name: str) -> Experiment:
         """The same, within a transaction; its specification is read once."""
         row = db.execute(
-            "SELECT board, enrolled, spec, enrolment, players FROM experiments WHERE name = ?",
+            f"SELECT spec, enrolled, secret, {', '.join(OPENED)} FROM experiments WHERE name = ?",
             (name,),
         ).fetchone()
         if row is None:
             raise unknown(name, deleted=_is_deleted(db, name))
-        board, enrolled, spec, enrolment, players = row
+        text, enrolled, secret, *values = row
+        opened = dict(zip(OPENED, values, strict=True))
         known = self._experiments.get(name)
-        if known is None or known.board != board:
+        if known is None or known.board != opened["board"]:
             try:
-                known = Experiment(ExperimentSpec.from_json(spec), enrolment, players, board=board)
+                known = Experiment(ExperimentSpec.from_json(text), **opened)
             except SpecError as error:
                 raise UnreadableExperiment(str(error)) from None
+            if secret is not None:
+                signer = self._signers[name] = Identity.from_private_bytes(bytes.fromhex(secret))
+                known = replace(known, signer=signer.voter)
             self._experiments[name] = known
         return known if known.enrolled == enrolled else replace(known, enrolled=enrolled)
 
@@ -472,13 +506,19 @@ class SqliteStore:
     ) -> ExperimentState:
         """Put an experiment into another state, or give it another end; the rest stays.
 
-        ``endless`` takes its end away. One that is opened again loses an end that has passed.
+        A moment of None is taken away. One that is opened again loses an end that has passed.
         """
         with self.database.write() as db:
             new = _state(db, name).changed(self.clock() if at is None else at, change)
-            query = "UPDATE experiments SET state = ?, ends = ? WHERE name = ?"
-            db.execute(query, (new.state, new.ends, name))
+            query = "UPDATE experiments SET state = ?, ends = ?, delete_after = ? WHERE name = ?"
+            db.execute(query, (new.state, new.ends, new.delete_after, name))
         return new
+
+    def overdue(self) -> list[str]:
+        """The names of the experiments that are to be deleted by now."""
+        with self.database.read() as db:
+            query = "SELECT name FROM experiments WHERE delete_after <= ?"
+            return [name for (name,) in db.execute(query, (self.clock(),))]
 
     def delete(self, name: str) -> None:
         """Delete an experiment and all that belongs to it; its name stays taken.
@@ -496,6 +536,7 @@ class SqliteStore:
         db.execute("DELETE FROM experiments WHERE name = ?", (name,))
         db.execute("INSERT OR IGNORE INTO deleted VALUES (?)", (name,))
         self._experiments.pop(name, None)
+        self._signers.pop(name, None)
         self._histories.pop(name, None)
 
     # Voters and invites.
@@ -653,6 +694,19 @@ class SqliteStore:
             raise
         return receipts
 
+    def withdraw(self, name: str, arm: int, *, at: float | None = None) -> Receipt:
+        """Enter in the log that an arm is withdrawn; refused twice, and where it is too late."""
+        self.look(name, lambda _: None)  # it may take seconds: others can write meanwhile
+        message = Withdrawal(name, arm)
+        envelope = Envelope(message, entry(message, self.scope(name)))
+        try:
+            with self.database.write() as db:
+                ledger = Ledger(self, db, name, at)
+                return admit_withdrawal(envelope, ledger) or ledger.add(envelope)
+        except BaseException:
+            self._histories.pop(name, None)  # it has taken in what is not in the file
+            raise
+
     def clear(self, name: str) -> None:
         """Take all messages out."""
         with self.database.write() as db:
@@ -672,20 +726,35 @@ class SqliteStore:
         knows is no longer there, an older file was put back, and it begins anew.
         """
         # Taken out meanwhile: a history that fails half way is not used again.
-        history = self._histories.pop(spec.name, None) or History(spec)
+        history = self._histories.pop(spec.name, None) or self._new_history(spec)
         known = _rows(db, spec.name, max(history.number - 1, 0), 1)
         if history.number and [row[:2] for row in known] != [(history.number, history.text)]:
-            history = History(spec)
+            history = self._new_history(spec)
         with self.database.decoding():
             while rows := _rows(db, spec.name, history.number, AT_ONCE):
                 history.take(rows)
         self._histories[spec.name] = history
         return history
 
+    def mismatches(self) -> list[str]:
+        """Of the experiments that are in use: where answers are missing for a reason."""
+        with self.database.read():
+            return sorted(n for n, each in self._histories.items() if each.tally.mismatch)
+
+    def _new_history(self, spec: ExperimentSpec) -> History:
+        return History(spec, self.scope(spec.name))
+
     def tally(self, name: str) -> TallySnapshot:
-        """What an experiment's messages come to."""
-        experiment = self.get(name)
-        return self.look(name, lambda history: history.public(experiment))
+        """What an experiment's messages come to, signed."""
+        experiment, signer = self.get(name), self._signers.get(name)
+
+        def draw(history: History) -> tuple[TallySnapshot, str]:
+            return history.public(experiment), history.head.hex()
+
+        tally, head = self.look(name, draw)
+        if signer is None:
+            return tally
+        return replace(tally, signed=signer.sign_snapshot(tally, head, self.clock()))
 
     def rows(self, name: str, after: int = 0, limit: int | None = None) -> tuple[int, list[Row]]:
         """The board's last number, and the messages above ``after``; at most ``limit``, the first.
@@ -715,6 +784,7 @@ class SqliteStore:
                 _revoked(db, name),
                 db.execute(unused, (name,)).fetchall(),
                 _rows(db, name),
+                _secret(db, name),
             )
 
     def check_writable(self) -> None:
@@ -725,9 +795,19 @@ class SqliteStore:
             db.execute("DELETE FROM pulse WHERE rowid <= ?", (beat,))
 
 
-def record_of(experiment: Experiment) -> dict[str, Any]:
-    """What is kept of an experiment when it is opened, as JSON values."""
-    return {**experiment.facts, "spec": experiment.spec.to_dict()}
+def record_of(experiment: Experiment, secret: str | None = None) -> dict[str, Any]:
+    """What is kept of an experiment when it is opened, as JSON values.
+
+    A ``secret`` with which to sign is drawn, unless it is given or peers do without a server.
+    """
+    if secret is None and not experiment.spec.issuer:
+        secret = Identity.generate().to_private_bytes().hex()
+    return {**experiment.facts, "spec": experiment.spec.to_dict(), "secret": secret}
+
+
+def _secret(db: sqlite3.Connection, name: str) -> str | None:
+    row = db.execute("SELECT secret FROM experiments WHERE name = ?", (name,)).fetchone()
+    return None if row[0] is None else str(row[0])
 
 
 def _is_deleted(db: sqlite3.Connection, name: str) -> bool:
@@ -736,7 +816,7 @@ def _is_deleted(db: sqlite3.Connection, name: str) -> bool:
 
 def _state(db: sqlite3.Connection, name: str) -> ExperimentState:
     """The state as the operator set it, whatever the moment; UnknownExperiment if not there."""
-    query = "SELECT state, ends FROM experiments WHERE name = ?"
+    query = "SELECT state, ends, delete_after FROM experiments WHERE name = ?"
     row = db.execute(query, (name,)).fetchone()
     if row is None:
         raise unknown(name, deleted=_is_deleted(db, name))

@@ -15,20 +15,19 @@ from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from devote.boards.board import Envelope, Experiment
-from devote.boards.identity import verify
+from devote.boards.identity import begin_chain, extend_chain, verify, verify_snapshot
 from devote.boards.logs import (
     Finding,
     Form,
     Log,
     LogCopy,
     Remembered,
+    SignedStatement,
     Statement,
-    begin_chain,
-    extend_chain,
 )
 from devote.boards.store import History
-from devote.protocol import Message, ProtocolError, to_json
-from devote.protocol.messages import from_dict
+from devote.protocol import Bound, Message, ProtocolError, to_json
+from devote.protocol.messages import OPERATOR, digest, entry, from_dict
 from devote.protocol.scheme import Status
 
 Draw: TypeAlias = Callable[[Experiment, History], Mapping[str, Any]]
@@ -60,8 +59,10 @@ class Report:
 
     ``messages`` were read, the last with ``number``, up to which the ``head`` reaches; it is None
     if a message could not be read. ``checked`` and ``wrong`` count by check.
-    ``status`` and ``answer`` are what the good messages come to. ``unchecked`` are sentences on
-    what this verification cannot tell.
+    ``status`` and ``answer`` are what the good messages come to, and ``bounds`` how likely it is to
+    be wrong; ``withdrawn`` are the arms that the operator has withdrawn, ``mismatch`` is why
+    nothing is proved, if the messages show that. ``unchecked`` are sentences on what this
+    verification cannot tell.
     """
 
     experiment: Experiment
@@ -72,6 +73,9 @@ class Report:
     head: str | None
     status: Status
     answer: tuple[int, ...]
+    bounds: tuple[Bound, ...]
+    withdrawn: tuple[int, ...]
+    mismatch: str | None
     checked: Mapping[str, int]
     wrong: Mapping[str, int]
     findings: tuple[Finding, ...]
@@ -153,7 +157,7 @@ class Verification:
         self._checked: Counter[str] = Counter()
         self._wrong: Counter[str] = Counter()
         self._findings: list[Finding] = []
-        self._history = History(experiment.spec)
+        self._history = History(experiment.spec, experiment.scope)
         self._tally = self._history.tally
         self._draws = {} if draws is None else draws
         self._head: bytes | None = begin_chain(experiment.scope)
@@ -161,7 +165,10 @@ class Verification:
         self._read = 0
         self._numbers: dict[bytes, int] = {}
         self._senders: set[str] = set()
-        self._to_compare = sorted(statements, key=lambda statement: statement.number)
+        found = list(statements)
+        signed = self._check_signed([one for one in found if isinstance(one, SignedStatement)])
+        found = [one for one in found if not isinstance(one, SignedStatement)]
+        self._to_compare = sorted([*found, *signed], key=lambda statement: statement.number)
         self._check_enrolled()
 
     def note(self, findings: Iterable[Finding], compared: int) -> None:
@@ -212,7 +219,7 @@ class Verification:
         memories = list(remembered)
         for memory in memories:
             self._look_for(memory)
-        order = list(CHECKS)
+        order, spec, players = list(CHECKS), self.experiment.spec, self.experiment.players
         return Report(
             experiment=self.experiment,
             messages=self._read,
@@ -220,8 +227,11 @@ class Verification:
             voters=len(self._senders),
             enrolled=len(self.voters),
             head=self._written_head(),
-            status=self._tally.status(self.experiment.players),
+            status=self._tally.status(players),
             answer=self._tally.answer,
+            bounds=spec.scheme.guarantees(self._tally.case(players)).bounds,
+            withdrawn=tuple(self._tally.withdrawn),
+            mismatch=self._tally.mismatch,
             checked={check: self._checked[check] for check in CHECKS},
             wrong={check: self._wrong[check] for check in CHECKS},
             findings=tuple(sorted(self._findings, key=lambda found: order.index(found.check))),
@@ -237,6 +247,26 @@ class Verification:
         if players is not None and listed > players:
             most = f"at most {players:,} may be"
             self._find("enrolment", None, f"{listed:,} voters are enrolled, but {most}")
+
+    def _check_signed(self, statements: list[SignedStatement]) -> list[SignedStatement]:
+        """Those of these snapshots that servers have signed; a later one counts no less."""
+        good: list[SignedStatement] = []
+        last: SignedStatement | None = None
+        for one in sorted(statements, key=lambda each: (each.signed.at, each.number)):
+            if one.scope != self.experiment.scope or not verify_snapshot(
+                one.signed, one.scope, self.experiment.signer
+            ):
+                fault = "is not signed with this experiment's key: it proves nothing"
+                self._find("shown", None, f"a snapshot at {one.number:,} in {one.source} {fault}")
+                continue
+            self._checked["shown"] += 1
+            if last is not None and one.number < last.number and one.signed.at > last.signed.at:
+                older = f"{last.source} has one of {last.number:,} that was signed before it"
+                newer = f"{one.source} has a snapshot of {one.number:,} messages"
+                self._find("shown", None, f"{newer}, and {older}: its tally was frozen")
+            good.append(one)
+            last = one if last is None or one.number >= last.number else last
+        return good
 
     def _check_order(self, number: int) -> None:
         expected = self._last + 1
@@ -254,7 +284,9 @@ class Verification:
         """Whether the board should have taken a message; if not, the first reason is noted."""
         message, checked = envelope.message, self._checked
         checked["signatures"] += 1
-        if not verify(envelope, self.experiment.scope):
+        is_entry, scope = message.voter == OPERATOR, self.experiment.scope
+        is_entered = is_entry and envelope.signature == entry(message, scope)
+        if not is_entered and not verify(envelope, scope):
             fault = "the signature is not its voter's over this message, board and specification"
             self._find("signatures", number, fault)
             return False
@@ -264,11 +296,12 @@ class Verification:
             self._find("doubles", number, f"it is message {self._numbers[key]:,} again")
             return False
         self._numbers[key] = number
-        checked["enrolment"] += message.voter not in self._senders
-        self._senders.add(message.voter)
-        if message.voter not in self.voters:
-            self._find("enrolment", number, f"its voter {_name(message)} is not enrolled")
-            return False
+        if not is_entry:
+            checked["enrolment"] += message.voter not in self._senders
+            self._senders.add(message.voter)
+            if message.voter not in self.voters:
+                self._find("enrolment", number, f"its voter {_name(message)} is not enrolled")
+                return False
         checked["rules"] += 1
         if reason := self._tally.refusal(message):
             fault = f"it should have been refused: {_first_line(reason)}"
@@ -300,6 +333,8 @@ class Verification:
         tally, players = self._tally, self.experiment.players
         if form == "head":
             return {"head": self._written_head()}
+        if form == "snapshot":
+            return {"head": self._written_head(), "tally": digest(tally.public(players))}
         if form == "tally":
             return {**asdict(self.experiment.scope), **tally.public(players)}
         return {**self._draws[form](self.experiment, self._history), "number": self._last}

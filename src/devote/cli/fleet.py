@@ -429,6 +429,25 @@ def certify_request(given: Namespace) -> None:
     answer(given.json, made, *made.values())
 
 
+@command("device snapshots", "store STORE  The store of a device that nobody has open.", JSON)
+def device_snapshots(given: Namespace) -> None:
+    """Print what the board's servers have signed for a device, a line each.
+
+    A line has the board, the fingerprint, the number of messages, the moment, the head of the log,
+    the digest of the tally and the signature: nothing of the device. With it anybody can check
+    that all devices were shown the same log: `devote verify URL --snapshots FILE`. The moments
+    tell when the device has read, to ten minutes.
+
+    Example:
+        devote device snapshots device.db > snapshots.txt
+    """
+    from devote.device.store import read_snapshots
+
+    name, scope, found = read_snapshots(given.store)
+    lines = [f"{scope.board} {scope.fingerprint} {text}" for text in found]
+    answer(given.json, {"experiment": name, "snapshots": lines}, *lines)
+
+
 @command(
     "certify issue",
     SPEC,

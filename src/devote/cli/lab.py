@@ -25,6 +25,7 @@ from devote.cli.options import (
     read_problem,
     read_scenario,
     read_spec,
+    read_spec_file,
     running,
 )
 from devote.cli.render import (
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from devote.audit import Correctness, Exposure, Leak, Rate, Refusal
+    from devote.protocol import ExperimentSpec
     from devote.simulator import Scenario
     from devote.simulator.block import Block
     from devote.simulator.frames import Frame
@@ -618,26 +620,29 @@ def _notes(row: "Correctness") -> dict[str, str]:
 
 @command(
     "audit privacy",
+    "spec [SPEC]  The specification of an experiment; without one, that of the options.",
     *SCENARIO,
-    "--runs N  Runs per question, part of which teach. [2000]",
+    "--runs N  Runs per question, or devices in each world, a third of which measure. [2000]",
+    "--client FILE  A browser client of your own in place of the one that ships.",
     "--figure FILE  Draw success over eta and N instead, as .svg, .pdf and .png.",
     without=("--engine",),
 )
 def privacy(given: Namespace) -> None:
     """What one device's messages give away to somebody who knows the algorithm.
 
-    Adversaries name its best arm, tell its group, tell whether it is a frequent user; with its own
-    messages alone and with everybody's. Of a scheme with `privacy` they see everything that leaves
-    one device, each copy with its moment, and tell what its user does: measured beside the promise.
+    A scheme with `privacy`: the Python device that ships, and the browser client in Node, are run
+    for users who do different things; adversaries see all that leaves a device, each copy with its
+    moment, and tell what its user did, measured beside the promise. Other schemes, simulated:
+    adversaries name a device's best arm, its group, and how often it is used.
 
     Examples:
-        devote audit privacy --scheme survey --set privacy=1 --runs 20000
+        devote audit privacy banner.toml
+        devote audit privacy --scheme survey --set privacy=1 --runs 3000
         devote audit privacy --problem 1 --players 64
-        devote audit privacy --scheme jury --runs 4000 --json
         devote audit privacy --algorithm ser4 --option phi=2e-5 --horizon 100000 --players 32
         devote audit privacy --figure privacy.svg
     """
-    from devote.audit import audit_exposure, audit_privacy, promised_epsilon
+    from devote.audit import audit_devices, audit_privacy, promised_epsilon
 
     how: dict[str, Any] = {"runs": given.runs, **running(given)}
     if given.figure is not None:
@@ -647,17 +652,20 @@ def privacy(given: Namespace) -> None:
         drawn = {"pictures": [str(path) for path in pictures], "data": str(data)}
         pictures_line = f"Pictures: {', '.join(drawn['pictures'])}"
         return answer(given.json, drawn, pictures_line, f"Data: {data}")
-    spec = read_spec(given, read_problem(given).n_arms)
+    problem = read_problem(given)
+    spec = read_spec_file(given.spec) if given.spec else read_spec(given, problem.n_arms)
     if promised_epsilon(spec) is not None:
         with progress_bar() as progress:
-            rows = audit_exposure(spec, progress=progress, **how)
-        value = {"spec": spec.to_dict(), "runs": given.runs, "rows": [r.to_dict() for r in rows]}
-        return answer(given.json, value, *_exposure(rows, given.runs))
-    asked = read_scenario(given)
-    what = (asked.spec, asked.problem, asked.n_players)
+            found = audit_devices(spec, client=given.client, progress=progress, **how)
+        tables = {device: [row.to_dict() for row in rows] for device, rows in found.items()}
+        value = {"spec": spec.to_dict(), "runs": given.runs, "devices": tables}
+        return answer(given.json, value, *_exposures(spec, found))
+    n_players = given.players
     with progress_bar() as progress:
-        leaks = audit_privacy(*what, horizon=asked.horizon, progress=progress, **how)
-    value = {"n_players": asked.n_players, "eta": spec.eta, "leaks": [x.to_dict() for x in leaks]}
+        leaks = audit_privacy(
+            spec, problem, n_players, horizon=given.horizon, progress=progress, **how
+        )
+    value = {"n_players": n_players, "eta": spec.eta, "leaks": [x.to_dict() for x in leaks]}
     return answer(given.json, value, *_leaks(leaks, spec.eta))
 
 
@@ -710,39 +718,46 @@ def _leaks(leaks: "Sequence[Leak]", eta: float) -> Iterator[Cell]:
     )
 
 
-def _exposure(rows: "Sequence[Exposure]", runs: int) -> Iterator[Cell]:
-    first = rows[0]
-    if first.promised is not None:
-        yield words(
-            f"Promised: e = {first.promised:g}, so that nobody names the world with more than "
-            f"{first.cap:.3f}."
-        )
+def _exposures(spec: "ExperimentSpec", found: "Mapping[str, Sequence[Exposure]]") -> Iterator[Cell]:
+    rows = [row for those in found.values() for row in those]
+    yield words(f"{spec.name}: all that a device sends is promised to be e-locally differentially")
+    yield words(f"private, e = {spec.scheme.sending.privacy:g}.")
+    for device, those in found.items():
+        shown = [
+            (
+                row.secret,
+                f"{row.success.value:.3f}",
+                _interval(row.success),
+                f"{row.cap:.3f}",
+                (row.verdict, "red" if row.is_broken else "green"),
+            )
+            for row in those
+        ]
         yield ""
-    shown = [
-        (
-            row.secret,
-            f"{row.success.value:.3f}",
-            _interval(row.success),
-            (f"{row.epsilon_at_least:.2f}", "red" if row.is_broken else "green"),
-            row.event_by if row.is_broken else row.by,
-        )
-        for row in rows
-    ]
-    yield table("LrrrL", "secret,success,interval,e at least,from", shown)
-    verdict = (f"Nothing seen of {runs:,} devices in each world breaks the promise.", "")
-    if broken := [row.secret for row in rows if row.is_broken]:
+        yield words(f"{device}, {those[0].success.runs // len(those[0].worlds):,} measured a world")
+        yield table("LrrrL", "secret,named,interval,cap,verdict", shown)
+    if len(found) == 1:
+        yield ""
+        yield words("Not audited: the browser client, which runs surveys, where Node is installed.")
+    verdict = ("No interval lies above its cap: consistent with the promise.", "green")
+    if broken := [
+        f"{device} ({row.secret})" for device in found for row in found[device] if row.is_broken
+    ]:
         verdict = (f"The promise is broken: {', '.join(broken)}.", "red")
     yield Group("", words(verdict), "")
     yield lines(
-        "Each secret is two worlds, equally likely:",
-        *(f"  {row.secret}: the user {row.worlds[0]}, or {row.worlds[1]}." for row in rows),
-        "The adversary sees all that leaves one device, every copy with its moment, or that "
-        "nothing does. Three of four acknowledgements are lost; every second device restarts. "
-        "success: how often the best adversary names the world (95 %). e at least: the least e "
-        "that its best event leaves possible; all rows hold together with "
-        f"{100 * first.confidence:.4g} % confidence. from: what it looked at.",
-        "Not hidden: that the app is used, and when. The device is simulated by the rules of the "
-        "proofs; tests/device put the real one to the same audit.",
+        "Each secret is some worlds, equally likely:",
+        *(
+            f"  {name}: the user {', or '.join(worlds)}."
+            for name, worlds in {row.secret: row.worlds for row in rows}.items()
+        ),
+        "named: how often the best adversary names the world of devices that it did not learn "
+        "from. It sees all requests of a device, every copy with its moment, or that nothing "
+        "leaves. Three of four acknowledgements are lost; every second device restarts.",
+        "interval: exact for this number of devices, fixed beforehand; all of a table hold with "
+        f"{100 * rows[0].confidence:.4g} % together. cap: what e allows at most. A value above its "
+        "cap is chance while the interval holds the cap.",
+        "Not hidden: that the app is used, and when; with a survey, the arm shown.",
         style="dim",
     )
 

@@ -113,6 +113,8 @@ def _run(given: list[str]) -> int:
             print(_family(name))
             return 0 if rest else 2
         name, rest = f"{name} {rest[0]}", rest[1:]
+    elif rest and f"{name} {rest[0]}" in COMMANDS:
+        name, rest = f"{name} {rest[0]}", rest[1:]
     if name not in COMMANDS:
         known = [words for words in COMMANDS if words.count(" ") == name.count(" ")]
         hint = did_you_mean(name, [*known, *FAMILIES])

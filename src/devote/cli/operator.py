@@ -28,7 +28,7 @@ from devote.cli.render import Cell, answer, indented, note, number, progress_bar
 from devote.errors import did_you_mean
 
 if TYPE_CHECKING:
-    from devote.boards.logs import Log, Statement
+    from devote.boards.logs import Log, SignedStatement, Statement
     from devote.boards.operator import Operator
     from devote.boards.verification import Report
     from devote.server.settings import Grant
@@ -173,6 +173,10 @@ def _known(path: Path, values: dict[str, Any], names: Sequence[str]) -> dict[str
     "spec SPEC  A specification: a .toml or .json file.",
     "--enrolment HOW  invite, or open for trying out. [invite]",
     "--players N  At most so many devices; needed to recognise a stall.",
+    "--baseline ARM  The option that users have today, with which the page compares.",
+    "--log WHO  Who may read the log: public, or operator (bearers of a token). [public]",
+    "--ends WHEN  When it closes by itself: a date in UTC, or 30d.",
+    "--delete-after WHEN  When the server deletes it by itself.",
     *(*AS_OPERATOR, IMPORT),
 )
 def experiments_open(given: Namespace) -> None:
@@ -186,9 +190,13 @@ def experiments_open(given: Namespace) -> None:
     """
     from devote.boards.board import Experiment
 
-    experiment = Experiment(read_spec_file(given.spec), given.enrolment, given.players)
+    others = {"baseline": given.baseline or "", "log": given.log}
+    spec = read_spec_file(given.spec)
+    experiment = Experiment(spec, given.enrolment, given.players, **others)
+    named = {"ends": given.ends, "delete_after": given.delete_after}
+    moments = {name: text and read_moment(text) for name, text in named.items()}
     with call_operator(given) as calls:
-        address = calls.open(experiment)
+        address = calls.open(experiment, **moments)
     answer(given.json, {"address": address, **_named(experiment.to_dict())}, address)
 
 
@@ -218,10 +226,13 @@ def _experiment_row(item: dict[str, Any]) -> list[str]:
     devices += "" if item["n_players"] is None else f" of {number(item['n_players'])}"
     devices += f", {number(item['revoked'])} revoked" if item.get("revoked") else ""
     found = "none yet"
-    if item["status"] != "open":
+    if item["mismatch"]:
+        found = "nothing proved: answers are missing for a reason"
+    elif item["status"] != "open":
         stalled = item["status"] == "stalled"
         found = f"stalled: {' or '.join(item['answer'])}" if stalled else item["answer"][0]
-    state = ExperimentState(item["state"], item["ends"]).words
+    found += f"; withdrawn: {', '.join(item['withdrawn'])}" if item["withdrawn"] else ""
+    state = ExperimentState(item["state"], item["ends"], item["delete_after"]).words
     row = [item["name"], state, devices, number(item["messages"]), found]
     if invites := item.get("invites"):
         kinds = ("used", "open", "expired")
@@ -277,14 +288,48 @@ def experiments_end(given: Namespace) -> None:
     _change(given, ends=None if given.when == "never" else read_moment(given.when))
 
 
-@command("experiments delete", NAME, "--yes  Do not ask.", *AS_OPERATOR, IMPORT)
+@command(
+    "withdraw",
+    NAME,
+    "arm ARM  The option's name.",
+    *(*AS_OPERATOR, IMPORT),
+)
+def withdraw(given: Namespace) -> None:
+    """Withdraw an option that is broken: no device is asked about it any more, and it cannot win.
+
+    Everybody sees it in the log, and it cannot be undone. Devices that have shown the option still
+    answer. If options are withdrawn because of what was answered, the error that is proved grows:
+    m withdrawals cost (m + 1) delta.
+
+    Example:
+        devote withdraw banner blue
+    """
+    with call_operator(given) as calls:
+        done = calls.withdraw(given.experiment, given.arm)
+    bound = done["bounds"][-1]
+    text = f"{given.arm} is withdrawn from {given.experiment}, as message {done['number']:,}. "
+    text += f"The error is at most {bound['value']:.3g} now ({bound['name']})."
+    answer(given.json, {"experiment": given.experiment, "arm": given.arm, **done}, text)
+
+
+@command(
+    "experiments delete",
+    NAME,
+    "--yes  Do not ask.",
+    "--after WHEN  Later, by itself: a date in UTC, 90d, or never.",
+    *(*AS_OPERATOR, IMPORT),
+)
 def experiments_delete(given: Namespace) -> None:
     """Delete an experiment with all its messages, for good. Its name cannot be used again.
 
-    Example:
+    Examples:
         devote experiments delete banner
+        devote experiments delete banner --after 2027-06-30
     """
     name = given.experiment
+    if given.after is not None:
+        _change(given, delete_after=None if given.after == "never" else read_moment(given.after))
+        return
     with call_operator(given) as calls:
         found = {item["name"]: item for item in calls.overview()}.get(name)
         if found is not None and not given.yes:
@@ -300,12 +345,13 @@ def experiments_delete(given: Namespace) -> None:
     "experiments export",
     NAME,
     "--output FILE  Where to; by default the experiment's name and .jsonl.",
-    *(AS_OPERATOR[0], JSON, IMPORT),
+    *(*AS_OPERATOR, IMPORT),
 )
 def experiments_export(given: Namespace) -> int:
     """Write the whole log to a file of JSON lines, checked message by message.
 
-    `devote verify FILE` checks the file again, without the server. It needs no token.
+    `devote verify FILE` checks the file again, without the server. It needs a token only if the
+    experiment was opened with --log operator.
 
     Example:
         devote experiments export banner --output banner.jsonl
@@ -318,7 +364,7 @@ def experiments_export(given: Namespace) -> int:
     url = f"{_server(given).rstrip('/')}/experiments/{given.experiment}"
     with (
         progress_bar() as progress,
-        HttpLog(url, progress=progress) as log,
+        HttpLog(url, token=_log_token(given), progress=progress) as log,
         LogCopy(file, log) as copy,
     ):
         report = verify_log(log, copy=copy, progress=progress)
@@ -328,6 +374,13 @@ def experiments_export(given: Namespace) -> int:
     if not report.ok:
         note(f"something is wrong with this log: {check}")
     return int(not report.ok)
+
+
+def _log_token(given: Namespace) -> str | None:
+    """The token to read a log with, if one is there: most logs need none."""
+    if given.token_file is None:
+        return os.environ.get("DEVOTE_TOKEN")
+    return (_token_file(given).read_text().split() or [""])[0]
 
 
 AT_ONCE = 10_000
@@ -625,14 +678,16 @@ HEAD = re.compile(r"(\d{1,15}):([0-9a-f]{64})")
     "--store FILE...  A device's store: is all there that it was sent?",
     "--against FILE  A log saved earlier: is all of it still there?",
     "--head N:HEAD...  Another reader's head: is the log the same up to N?",
+    "--snapshots FILE...  What servers signed for devices, from `devote device snapshots`.",
     "--save FILE  Keep a copy of the log here.",
+    "--token-file FILE  A token, for an experiment with --log operator.",
     JSON,
 )
 def verify(given: Namespace) -> int:
     """Read a whole log, check every message, and count it again.
 
     Checks numbers, signatures, enrolment, doubles and the rules of the scheme, and compares the
-    count with what the server shows. It needs no token. Exit code 0: all is well; 1: something is
+    count with what the server shows. Exit code 0: all is well; 1: something is
     wrong, and what; 2: the log could not be read.
 
     Examples:
@@ -646,7 +701,8 @@ def verify(given: Namespace) -> int:
     from devote.device.store import remember
     from devote.page.page import summarize, view
 
-    heads = [read_head(text) for text in given.head]
+    known: list[Statement] = [read_head(text) for text in given.head]
+    known += [found for path in given.snapshots for found in read_snapshot_file(path)]
     if given.save is not None:
         check_writable(given.save)
         if given.save in (given.against, Path(given.log)):
@@ -658,7 +714,7 @@ def verify(given: Namespace) -> int:
         enter = stack.enter_context
         earlier = None if given.against is None else enter(SavedLog(given.against))
         progress = enter(progress_bar())
-        source = _open_log(given.log, stack, progress)
+        source = _open_log(given.log, _log_token(given), stack, progress)
         name = source.experiment.name
         remembered = [remember(path, name) for path in given.store]
         if earlier is not None:
@@ -671,7 +727,7 @@ def verify(given: Namespace) -> int:
         copy = None if given.save is None else enter(LogCopy(given.save, source))
         report = verify_log(
             source,
-            statements=heads,
+            statements=known,
             remembered=remembered,
             draws={"page": view, "list": summarize},
             copy=copy,
@@ -694,13 +750,27 @@ def read_head(text: str) -> "Statement":
     return Statement("head", int(found[1]), {"head": found[2]}, "--head")
 
 
-def _open_log(log: str, stack: ExitStack, progress: Callable[[int, int, str], None]) -> "Log":
+def read_snapshot_file(path: Path) -> "list[SignedStatement]":
+    """The snapshots in a file, each with the board and the fingerprint that it is of."""
+    from devote.boards.logs import snapshot_of
+    from devote.protocol.messages import Scope
+
+    found = []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        board, fingerprint, text = [*line.split(" ", 2), "", ""][:3]
+        found.append(snapshot_of(text, Scope(board, fingerprint), path.name))
+    return found
+
+
+def _open_log(
+    log: str, token: str | None, stack: ExitStack, progress: Callable[[int, int, str], None]
+) -> "Log":
     """The log at an address or in a file, open for as long as the stack is."""
     from devote.boards.board import is_address
     from devote.boards.logs import HttpLog, SavedLog
 
     if not Path(log).is_file() and (is_address(log) or "/experiments/" in log):
-        return stack.enter_context(HttpLog(log, progress=progress))
+        return stack.enter_context(HttpLog(log, token=token, progress=progress))
     return stack.enter_context(SavedLog(log))
 
 
@@ -714,6 +784,9 @@ def _report_value(report: "Report") -> dict[str, Any]:
         "scheme": spec.scheme.name,
         "answer": [spec.arm_names[arm] for arm in report.answer],
         **{name: getattr(report, name) for name in same},
+        "bounds": [asdict(bound) for bound in report.bounds],
+        "withdrawn": [spec.arm_names[arm] for arm in report.withdrawn],
+        "mismatch": report.mismatch,
         "checked": dict(report.checked),
         "wrong": dict(report.wrong),
         "findings": [asdict(finding) for finding in report.findings],
@@ -752,5 +825,13 @@ def _report(report: "Report") -> Iterator[Cell]:
     found = ", ".join(spec.arm_names[arm] for arm in report.answer)
     yield ""
     yield words(f"The good messages come to: {report.status}, {found}")
+    if report.withdrawn:
+        gone = ", ".join(spec.arm_names[arm] for arm in report.withdrawn)
+        yield words(f"The operator has withdrawn: {gone}.")
+    if report.mismatch:
+        yield (report.mismatch, "bold red")
+    elif report.bounds and report.status == "agreed":
+        bound = report.bounds[-1]
+        yield words(f"Wrong with probability at most {bound.value:.3g} ({bound.name}).")
     if report.head is not None:
         yield f"head {report.number}:{report.head}"

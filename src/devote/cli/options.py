@@ -118,7 +118,9 @@ class Option:
         """Let a parser read it."""
         how: dict[str, Any] = {"metavar": self.metavar, "type": self.kind}
         if self.is_argument:
-            how["nargs"] = ("*" if self.optional else "+") if self.many else None
+            how["nargs"] = {(0, 0): None, (0, 1): "?", (1, 0): "+", (1, 1): "*"}[
+                self.many, self.optional
+            ]
             parser.add_argument(self.attribute, help=self.help, **how)
         elif self.metavar is None:
             parser.add_argument(self.name, dest=self.attribute, help=self.help, action="store_true")

@@ -26,6 +26,7 @@ from devote.cli.render import (
 )
 
 if TYPE_CHECKING:
+    from devote.plan.question import Question
     from devote.problems import Problem
 
 DEFAULT_ARMS = 4
@@ -47,6 +48,8 @@ DAY = 86400.0
     "--days X  The longest that you would wait. Default: 365.",
     "--privacy E  Privacy wanted: the e of local differential privacy, or none. Default: 1.",
     "--liars W  Lying devices to tolerate, by proof. Default: 0.",
+    "--segments NAMES  Kinds of users with their shares: phone=.6,tablet=.1,desktop=.3. Shows what "
+    "an answer for each takes, in place of the comparison of schemes.",
     "--switches N  ser4: expected changes of the best arm within --horizon.",
     "--trials COUNT  Most runs to simulate. Default: 400, one scheme 20, a sweep 5.",
     "--seconds X  About the most time for one forecast. Default: 10, one scheme 5.",
@@ -67,6 +70,9 @@ def plan(given: Namespace) -> None:
     who come once (--visitors-per-day), or for devices that play again and again (--players and
     --plays-per-day). Without --means it plans for a web shop with click rates near 5 %.
 
+    With --segments it says what a survey takes that has an answer for each kind of users: which are
+    too small, and what it costs that nobody learns of which kind a user is.
+
     With --scheme it shows more about that one. For ser4 it recommends a phi, unless --option phi=P
     is given.
 
@@ -76,6 +82,7 @@ def plan(given: Namespace) -> None:
         devote plan --visitors-per-day 20000 --privacy 4 --liars 100
         devote plan --players 500 --plays-per-day 20 --means .7,.5,.3 --epsilon .1 --privacy none
         devote plan --players 1000000 --plays-per-day 3 --means .6,.5,.5 --epsilon .05
+        devote plan --segments phone=.6,tablet=.1,desktop=.3 --epsilon .01 --privacy 4
         devote plan --scheme jury --set privacy=2 --set seats=61 --eta .1 --means .8,.4 --epsilon .2
         devote plan --scheme decentralized --means .7,.4 --players 500 --epsilon .2 --sweep eta
         devote plan --algorithm ser4 --means .8,.4,.1 --epsilon .25 --switches 2 --horizon 1000000
@@ -89,8 +96,8 @@ def plan(given: Namespace) -> None:
         raise CommandError("--out is for the picture of a sweep.\nGive --sweep eta as well.")
     has_resets = _check_resets(given)
     if given.scheme is None and given.sweep is None and not has_resets:
-        return _compare(given, problem)
-    for name in ("privacy", "days", "liars", "visitors_per_day"):
+        return _compare(given, problem) if given.segments is None else _segments(given, problem)
+    for name in ("privacy", "days", "liars", "visitors_per_day", "segments"):
         if getattr(given, name) is not None:
             raise CommandError(
                 f"--{name.replace('_', '-')} is for a comparison of all schemes.\nLeave --scheme, "
@@ -300,9 +307,8 @@ def _resets(resets: dict[str, Any]) -> list[RenderableType]:
     return [table("brd", ("resets", "", head), rows), *(words((n, "yellow")) for n in notes)]
 
 
-def _compare(given: Namespace, problem: "Problem") -> None:
-    """All schemes side by side."""
-    from devote.plan.compare import compare
+def _read_question(given: Namespace, problem: "Problem") -> "Question":
+    """What is asked of a fleet, without a scheme."""
     from devote.plan.question import Question
     from devote.protocol import Wish
 
@@ -323,17 +329,104 @@ def _compare(given: Namespace, problem: "Problem") -> None:
         liars=given.liars or 0,
         means=problem.means,
     )
-    question = Question(
+    return Question(
         wish if given.algorithm is None else replace(wish, algorithm=given.algorithm),
         problem,
         plays_per_day,
         visitors_per_day,
         days,
     )
+
+
+def _compare(given: Namespace, problem: "Problem") -> None:
+    """All schemes side by side."""
+    from devote.plan.compare import compare
+
+    question = _read_question(given, problem)
     how = {"runs": given.trials or 400, "seed": given.seed, "seconds": given.seconds or 10.0}
     with progress_bar() as progress:
         found = compare(question, progress=progress, **how).to_dict()
     answer(given.json, found, _comparison_panel(found))
+
+
+def _read_shares(text: str) -> dict[str, float]:
+    """The names of segments with their shares."""
+    shares: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, value = part.rpartition("=")
+        try:
+            share = float(value)
+        except ValueError:
+            share = math.nan
+        if not name.strip() or not 0.0 < share < math.inf or name.strip() in shares:
+            raise CommandError(
+                f"--segments {text!r}: {part!r} is not a name, another one each time, with a share "
+                "above 0.\nGive --segments phone=.6,tablet=.1,desktop=.3."
+            )
+        shares[name.strip()] = share
+    return shares
+
+
+def _segments(given: Namespace, problem: "Problem") -> None:
+    """What an answer for each kind of users takes."""
+    from devote.plan.forecast import Effort
+    from devote.plan.segments import plan_segments
+
+    effort = Effort(given.trials or 100, given.seconds or 10.0, given.seed)
+    question = _read_question(given, problem)
+    found = plan_segments(question, _read_shares(given.segments), effort)
+    answer(given.json, found, _segments_panel(found))
+
+
+def _ended(row: dict[str, Any]) -> str:
+    """After how many answers 95 % of runs decide, or why they do not."""
+    if row["ends"] == "decided":
+        return short(row["answers"]["p95"])
+    return f"> {short(row['at_least'])}" if row["ends"] == "unknown" else "-"
+
+
+def _time(row: dict[str, Any]) -> str:
+    """How long 95 % of runs take, if they decide."""
+    return brief(row["days"]["p95"]) if row["ends"] == "decided" else "-"
+
+
+def _segments_panel(found: dict[str, Any]) -> RenderableType:
+    """Segments side by side: hidden, at several values of privacy, and known to everybody."""
+    rows, heads = [], ["segment", "share"]
+    for one in found["private"]:
+        is_asked = one["privacy"] == found["privacy"]
+        text = "e none" if one["privacy"] is None else f"e {one['privacy']:g}"
+        heads += [text + "*", "time"] if is_asked else [text]
+    for place, public in enumerate(found["public"]):
+        cells = [public["segment"], f"{100 * public['share']:.3g} %"]
+        for one in found["private"]:
+            row = one["segments"][place]
+            cells += (
+                [_ended(row), _time(row)] if one["privacy"] == found["privacy"] else [_ended(row)]
+            )
+        rows.append((*cells, _ended(public), _time(public)))
+    means = "; ".join(
+        f"{name} {' '.join(f'{mean:g}' for mean in some[:8])}"
+        for name, some in list(found["means"].items())[:4]
+    )
+    asked = lines(
+        f"Asked: for each segment an option at most {found['epsilon']:g} worse than its best; any "
+        f"wrong with probability at most {found['delta']:g}; within {found['most_days']:g} days, "
+        f"with {found['n_players']:,} {_fleet_words(found)} at most.",
+        f"Assumed: options pay the same in another order in each segment: {means}.",
+        style="dim",
+    )
+    note = (
+        "Answers of all devices until 95 % of simulated runs have decided. e: a device hides its "
+        "segment together with what it found (* as asked). Public, at the same e: everybody may "
+        "know the segment of a device, and there is a survey for each. -: too small, not decided "
+        "within the days by so many devices. >: no time to see the end (--seconds)."
+    )
+    shown = table("B" + "r" * (len(heads) + 1), (*heads, "public", "time"), rows, **CLOSE)
+    return panel(
+        [(_who(found), "bold"), f", {len(rows) - 1} segments"],
+        [asked, shown, words((note, "dim"))],
+    )
 
 
 def _fleet(given: Namespace, days: float) -> tuple[int, float | None, float | None]:

@@ -19,13 +19,13 @@ from typing import Concatenate, ParamSpec, TypeAlias
 from devote.boards.admission import Check
 from devote.boards.board import BoardUnavailable, Envelope, Posted, TallySnapshot
 from devote.boards.database import StoreError
-from devote.boards.identity import verify
+from devote.boards.identity import verify, verify_snapshot
 from devote.device import steps
 from devote.device.errors import RewardRefused
 from devote.device.steps import Choice, Clock, Expiry, Record
 from devote.device.store import Store
 from devote.protocol import Message, ProtocolError, Status
-from devote.protocol.messages import to_dict
+from devote.protocol.messages import digest, to_dict
 
 P = ParamSpec("P")
 Step: TypeAlias = Callable[Concatenate[Record, P], steps.Change | None]
@@ -38,6 +38,11 @@ REFUSED = (
     "Check that the device is enrolled in the experiment."
 )
 FORGED = "The board holds messages that are not valid.\nThey are ignored; tell its operator."
+UNSIGNED = (
+    "The board's tally is not signed with the key that it had at the join.\nAsk its operator why."
+)
+OLD = "The board shows a tally that is more than an hour old.\nCheck this device's clock."
+OLDEST = 3_600.0
 
 FIRST_BAR, LONGEST_BAR = 15.0, 3_600.0  # seconds until a board that takes nothing is asked again
 EVERY = 15.0  # seconds between two rounds where no server sets a pace
@@ -101,9 +106,9 @@ class Health:
     """How the device and its board get on, and what stands in the way: None if nothing.
 
     ``store`` is about the last step, ``sync`` about the last round, ``forged`` about all that was
-    read, ``rejected`` about a board that takes nothing from this device, before ``post_at``. The
-    server asks for a pace of ``every`` seconds, for ``streams`` or none, and, when something has
-    failed, for so many seconds of ``quiet``.
+    read, ``unsigned`` about the latest tally, ``rejected`` about a board that takes nothing from
+    this device, before ``post_at``. The server asks for a pace of ``every`` seconds, for
+    ``streams`` or none, and, when something has failed, for so many seconds of ``quiet``.
     """
 
     now: Callable[[], float]
@@ -112,6 +117,7 @@ class Health:
     store: str | None = None
     sync: str | None = None
     forged: str | None = None
+    unsigned: str | None = None
     rejected: str | None = None
     every: float = EVERY
     streams: bool = True
@@ -266,7 +272,7 @@ class Core:
         """How the device stands."""
         with self.lock:
             health, now = self.health, self.now()
-            troubles = (health.store, health.sync, health.forged, health.rejected)
+            troubles = (health.store, health.sync, health.forged, health.unsigned, health.rejected)
             degraded = tuple(trouble for trouble in troubles if trouble is not None)
             if not self.joined:
                 since = health.offline_since
@@ -301,6 +307,21 @@ class Core:
         """What is to be posted now, oldest first."""
         with self.lock:
             return steps.to_post(self.record, self.now())
+
+    def keep(self, tally: TallySnapshot) -> None:
+        """Keep the server's signature over its tally; the status says if it does not hold."""
+        record, signed = self.record, tally.signed
+        if not record.signer:
+            return
+        if (
+            signed is None
+            or (signed.number, signed.tally) != (tally.number, digest(tally.tally))
+            or not verify_snapshot(signed, record.scope, record.signer)
+        ):
+            self.health.unsigned = UNSIGNED
+            return
+        self.health.unsigned = OLD if self.now() - signed.at > OLDEST else None
+        self.store.keep_snapshot(signed)
 
     def close_question(self) -> None:
         """Answer with a reward of 0 if the time for the pending question is over."""

@@ -78,9 +78,10 @@ class Ledger:
 
         Raises StaysOut, with the reason, if it is not to take part.
         """
-        with self._write() as db:
+        with self._write() as db:  # by itself: it must stay also if this user stays out
             db.execute("INSERT OR IGNORE INTO secret VALUES (1, ?)", (os.urandom(32),))
             ((secret,),) = db.execute("SELECT secret FROM secret").fetchall()
+        with self._write() as db:
             if self._draw(secret) >= limits.traffic:
                 raise StaysOut(
                     f"traffic={limits.traffic:g}: this user is not among those that take part.\n"

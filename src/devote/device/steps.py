@@ -205,6 +205,7 @@ class Record:
     ``scope`` is the board and the specification of the first join, for good. ``plays`` is a text:
     see ``_noted``. ``pending_at`` is when the pending arm was chosen and ``reply_at`` when its
     answer is to leave. ``outbox`` has every message that the device has produced, oldest first.
+    ``signer`` is the key of the board's servers since the first join, empty if they sign nothing.
 
     ``tally`` counts what was read: the player's own once the board has been read to its end.
     ``closes``, which is not stored, is when a reward for the last question is too late, whether it
@@ -221,6 +222,7 @@ class Record:
     outbox: dict[Message, Entry]
     pending_at: float | None = None
     reply_at: float | None = None
+    signer: str = ""
 
     tally: Tally = field(init=False)
     closes: float | None = None

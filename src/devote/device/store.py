@@ -22,10 +22,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from devote.boards.board import Envelope, Experiment
+from devote.boards.board import Envelope, Experiment, SignedSnapshot
 from devote.boards.database import Database, Layout, StoreError, StoreMismatch
 from devote.boards.identity import Identity
-from devote.boards.logs import Remembered, Statement
+from devote.boards.logs import Remembered, Statement, snapshot_of
 from devote.device.steps import NOTHING_ELSE, Bookmark, Change, Entry, Record, count_own
 from devote.protocol import (
     ExperimentSpec,
@@ -46,6 +46,7 @@ CREATE TABLE device (
     fingerprint TEXT,
     spec TEXT,
     players INTEGER,
+    signer TEXT NOT NULL DEFAULT '',
     player TEXT,
     plays TEXT NOT NULL DEFAULT '',
     pending_at REAL,
@@ -62,7 +63,8 @@ CREATE TABLE outbox (
     delivery TEXT NOT NULL CHECK (delivery IN ('waiting', 'sent', 'shown', 'refused')),
     has_left INTEGER NOT NULL,
     leaves_at REAL
-)
+);
+CREATE TABLE snapshots (number INTEGER, at INTEGER, snapshot TEXT NOT NULL UNIQUE)
 """
 """``device`` has one row, with the key, from before the device asks to be enrolled; ``board`` and
 ``fingerprint`` are those of the first join, for good, and ``spec`` is there once it has joined.
@@ -77,6 +79,9 @@ LAYOUT = Layout(
     version=1,
     tables=TABLES,
 )
+
+SNAPSHOTS = 8
+"""So many signed snapshots are kept, the latest."""
 
 _PLAYED = "UPDATE device SET player = ?, plays = ?, pending_at = ?, reply_at = ?"
 _READ = "UPDATE device SET cursor = ?, anchor = ?, complete = ?"
@@ -157,17 +162,17 @@ class Store:
         player = spec.scheme.player(spec, identity.voter).to_json()
         self.bind(experiment.scope)
         with self.database.write() as db:
-            row = (spec.to_json(), experiment.players, player)
-            db.execute("UPDATE device SET spec = ?, players = ?, player = ?", row)
+            row = (spec.to_json(), experiment.players, experiment.signer, player)
+            db.execute("UPDATE device SET spec = ?, players = ?, signer = ?, player = ?", row)
 
     def load(self) -> Record:
         """The record of a device that has joined; what was read is counted."""
-        ((secret, board, fingerprint, text, players, saved, plays, *moments, at, anchor, done),) = (
-            self._rows(
-                "SELECT secret, board, fingerprint, spec, players, player, plays, pending_at,"
-                " reply_at, cursor, anchor, complete FROM device"
-            )
+        (row,) = self._rows(
+            "SELECT secret, board, fingerprint, spec, players, signer, player, plays, pending_at,"
+            " reply_at, cursor, anchor, complete FROM device"
         )
+        secret, board, fingerprint, text, players, signer, saved, plays, *moments = row[:-3]
+        (pending_at, reply_at), (at, anchor, done) = moments, row[-3:]
         with self.database.decoding():
             spec = _spec(text)
             if spec.fingerprint != fingerprint:
@@ -187,7 +192,9 @@ class Store:
                 plays,
                 Bookmark(at, tuple(anchor.split()), bool(done)),
                 self._outbox(spec),
-                *moments,
+                pending_at,
+                reply_at,
+                signer,
             )
             for envelope, _ in self.log(spec):
                 record.tally.add(envelope.message)
@@ -221,6 +228,21 @@ class Store:
         if is_durable:  # noise and rewards that were overwritten must not stay in the files
             with suppress(StoreError):  # the step is stored; the next one erases
                 self.database.truncate_wal()
+
+    def keep_snapshot(self, signed: SignedSnapshot) -> None:
+        """Keep what a server has signed, if it is new; of all only the latest."""
+        latest = "SELECT number, at FROM snapshots ORDER BY rowid DESC LIMIT 1"
+        if self._rows(latest) == [(signed.number, signed.at)]:
+            return
+        with self.database.write(durable=False) as db:
+            row = (signed.number, signed.at, str(signed))
+            db.execute("INSERT OR IGNORE INTO snapshots VALUES (?, ?, ?)", row)
+            kept = "SELECT rowid FROM snapshots ORDER BY rowid DESC LIMIT ?"
+            db.execute(f"DELETE FROM snapshots WHERE rowid NOT IN ({kept})", (SNAPSHOTS,))
+
+    def snapshots(self) -> list[str]:
+        """What servers have signed, the latest last."""
+        return [text for (text,) in self._rows("SELECT snapshot FROM snapshots ORDER BY rowid")]
 
     def trim(self) -> None:
         """Give back the memory of pages that are on disk: a third of what an idle device takes."""
@@ -276,6 +298,19 @@ def _spec(text: str) -> ExperimentSpec:
     return ExperimentSpec.from_json(text)
 
 
+def read_snapshots(path: Path) -> tuple[str, Scope, list[str]]:
+    """The experiment of a device's store, its board, and what servers have signed for it."""
+    if not path.exists():
+        raise StoreMismatch(f"There is no device store {str(path)!r}.\nCheck the name of the file.")
+    with closing(Store.open(path)) as store:
+        if not store.has_joined:
+            raise StoreMismatch(
+                f"The device of {str(path)!r} has not joined yet.\nGive one that has."
+            )
+        record = store.load()
+        return record.spec.name, record.scope, store.snapshots()
+
+
 def remember(path: Path, experiment: str) -> Remembered:
     """What the board has acknowledged or shown to this device, to be found again in its log.
 
@@ -291,14 +326,19 @@ def remember(path: Path, experiment: str) -> Remembered:
                 f"The device store {str(path)!r} is not of a device that is enrolled in "
                 f"{experiment!r}.\nGive the store with which it joined."
             )
-        tallies = []
+        said = store.snapshots()
+        tallies: list[Statement] = [snapshot_of(text, record.scope, path.name) for text in said]
         if record.spec.scheme.about.reads_tally and record.bookmark.complete:
             public = record.player.public(record.players)
-            tallies = [Statement("tally", record.bookmark.number, public, path.name, partial=True)]
+            number = record.bookmark.number
+            tallies.append(Statement("tally", number, public, path.name, partial=True))
         shown = {e.message: number for e, number in store.log(record.spec) if number is not None}
         sent = [m for m, e in record.outbox.items() if e.delivery in ("sent", "shown")]
         items = [(shown.get(message), message) for message in dict.fromkeys([*shown, *sent])]
-        own, facts = (record.identity.voter,), {"players": record.players}
+        own = (record.identity.voter,)
+        facts: dict[str, Any] = {"players": record.players}
+        if record.signer:
+            facts["signer"] = record.signer
         return Remembered(path.name, record.scope, items, own, tallies, facts)
     finally:
         store.close()

@@ -208,6 +208,7 @@ async def _round(core: Core, board: Board, *, verify_history: bool) -> bool:
     if tally.scope != record.scope:
         raise BoardRefused(CHANGED if tally.board == record.scope.board else ANOTHER)
     core.health.note(tally)
+    core.keep(tally)
     if about.reads_tally:
         core.change(steps.read_tally, tally)
         await _post(core, board)

@@ -1,4 +1,7 @@
-"""The page that a server shows to people, and the views it reads. Nothing here can be written to.
+"""The page that a server shows to people, and the views it reads.
+
+What an operator does there is a call of the server's own, with the operator's token; the page adds
+the planner's answer to a draft, which needs the token too.
 
 A view is a function of the log, so that anybody can check it.
 
@@ -18,20 +21,39 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from devote.boards.board import Experiment
+from devote.boards.board import Experiment, ExperimentState
 from devote.boards.store import History
-from devote.protocol import Case, ExperimentSpec
+from devote.page.advice import draft_lines, first_line, meaning, present, so_far, warnings
+from devote.protocol import Case, ExperimentSpec, Guarantees, Tally
 from devote.protocol.messages import KINDS
 from devote.protocol.scheme import Estimates
+from devote.server.days import Days
 from devote.server.devices import event_stream
-from devote.server.http import NO_CACHE, Endpoint, Handler, name_of, send
+from devote.server.http import (
+    NO_CACHE,
+    NO_STORE,
+    OBJECT,
+    Endpoint,
+    Field,
+    Handler,
+    allow,
+    name_of,
+    optional,
+    read_body,
+    send,
+    whole_field,
+)
+from devote.server.operator import read_experiment
 from devote.server.service import Document, Service, Shared
 
 
 def summarize(experiment: Experiment, history: History) -> dict[str, Any]:
     """What the list of experiments shows; the likeliest answer comes first."""
-    spec = experiment.spec
+    spec, tally, counted = experiment.spec, history.tally, history.tally.view()
+    kind, text = first_line(experiment, tally, counted)
     return {
+        "advice": {"kind": kind, "text": text},
+        "so_far": so_far(experiment, tally, counted),
         "name": spec.name,
         "options": spec.n_arms,
         "players": experiment.players,
@@ -55,6 +77,7 @@ def view(experiment: Experiment, history: History) -> dict[str, Any]:
     spec, tally = experiment.spec, history.tally
     counted = tally.view()
     summary = summarize(experiment, history)
+    guarantees = _guarantees(spec, tally.case(experiment.players))
     is_open = summary["status"] == "open"
     leader = counted.get("leader") if is_open else None
     segments = [
@@ -63,7 +86,10 @@ def view(experiment: Experiment, history: History) -> dict[str, Any]:
     ]
     settled = tally.answer[0] if summary["status"] == "agreed" and not segments else None
     won = {settled, *(row["answer"] for row in segments)} - {None}
-    estimates = tally.estimates()
+    if tally.mismatch:  # then nothing is claimed
+        won, settled = set(), None
+        counted = {**counted, "progress": [], "states": ["not proved"] * spec.n_arms}
+    estimates, differences = tally.estimates(), _differences(experiment, tally)
     return {
         **summary,
         "leader": None if leader is None else spec.arm_names[leader],
@@ -79,20 +105,40 @@ def view(experiment: Experiment, history: History) -> dict[str, Any]:
             {
                 "name": name,
                 "count": counted["counts"][k] if counted["counts"] else None,
-                "out_at": history.out_at.get(k),
+                "out_at": None if tally.mismatch else history.out_at.get(k),
                 "answer": k in won,
                 "leads": k == leader,
                 "state": "the answer" if k == settled else _state(counted, k, history),
+                "difference": differences[k],
             }
             for k, name in enumerate(spec.arm_names)
         ],
+        "baseline": experiment.baseline,
+        "log": experiment.log,
+        "warnings": warnings(experiment, tally),
+        "meaning": meaning(experiment, tally, guarantees.bounds),
         "estimates": _in_thousandths(estimates),
         "segments": segments,
         "timeline": _timeline(spec, history),
-        "bounds": _bounds(spec, experiment.players),
-        "privacy": _privacy(spec, experiment.players),
-        "device": _device(spec, history),
+        "bounds": [asdict(bound) for bound in guarantees.bounds],
+        "privacy": next((asdict(p) for p in guarantees.promises if p.name == "privacy"), None),
+        "device": _device(spec, history) if experiment.log == "public" else None,
     }
+
+
+def _differences(experiment: Experiment, tally: Tally) -> list[str | None]:
+    """By how much each option is better than the current one, in percentage points."""
+    names = experiment.spec.arm_names
+    rows = tally.differences(names.index(experiment.baseline)) if experiment.baseline else None
+    texts: list[str | None] = []
+    for name, row in zip(names, rows or [None] * len(names), strict=True):
+        text = None
+        if row is not None:
+            digits = 2 if max(map(abs, row)) < 0.1 else 1 if max(map(abs, row)) < 0.5 else 0
+            mean, low, high = (f"{100.0 * value + 0.0:+.{digits}f}" for value in row)
+            text = f"{mean} points ({low} to {high})"
+        texts.append("the current option" if name == experiment.baseline else text)
+    return texts
 
 
 def _rule(counted: dict[str, Any]) -> list[str]:
@@ -153,15 +199,8 @@ def _is_used(spec: ExperimentSpec, history: History, kind: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
-def _bounds(spec: ExperimentSpec, players: int | None) -> list[dict[str, Any]]:
-    return [asdict(bound) for bound in spec.scheme.guarantees(Case(spec, players)).bounds]
-
-
-@lru_cache(maxsize=1024)
-def _privacy(spec: ExperimentSpec, players: int | None) -> dict[str, Any] | None:
-    """What the scheme promises of what its messages tell, with its standing."""
-    promises = spec.scheme.guarantees(Case(spec, players)).promises
-    return next((asdict(promise) for promise in promises if promise.name == "privacy"), None)
+def _guarantees(spec: ExperimentSpec, case: Case) -> Guarantees:
+    return spec.scheme.guarantees(case)
 
 
 def _device(spec: ExperimentSpec, history: History) -> dict[str, Any] | None:
@@ -195,7 +234,10 @@ MEDIA_TYPES = {
     "js": "text/javascript; charset=utf-8",
     "svg": "image/svg+xml",
 }
-SCRIPTS = ("page.js", "experiment.js", "arms.js", "segments.js", "timeline.js", "list.js", "dom.js")
+SCRIPTS = (
+    "page.js", "experiment.js", "arms.js", "segments.js", "timeline.js", "list.js", "operate.js",
+    "dom.js",
+)  # fmt: skip
 FILES = ("page.html", "page.css", *SCRIPTS, "icon.svg")
 HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -238,23 +280,58 @@ def add_page(app: Starlette) -> None:
         body = files("devote.page").joinpath("static", name).read_bytes()
         path = "/" if name == "page.html" else f"/{name}"
         routes[path] = _file(_document(body), MEDIA_TYPES[name.rpartition(".")[2]])
+    app.router.routes.append(Route("/plan", Endpoint(service, "/plan", {"POST": read_plan})))
     for path, handler in routes.items():
         app.router.routes.append(Route(path, Endpoint(service, path, {"GET": handler})))
 
 
 async def _one_view(service: Service, name: str) -> Document:
-    experiment = await service.call(service.store.get, name)
-    standing = await service.call(service.store.standing, name)
-    seen = await service.call(service.store.look, name, partial(view, experiment))
-    return _json({**seen, "standing": standing.words})
+    store = service.store
+    experiment = await service.call(store.get, name)
+    days = service.days[name]
+    state, moment = await service.call(store.standing, name), store.clock()
+
+    def draw(history: History) -> dict[str, Any]:
+        days.note(moment, history.number, experiment.enrolled)
+        now = present(history.tally.view(), state, moment, days)
+        return {**view(experiment, history), "now": now, "standing": state.words}
+
+    return _json(await service.call(store.look, name, draw))
 
 
 async def _every_view(service: Service) -> Document:
-    summaries = []
+    summaries, store = [], service.store
     for experiment in await service.listed():
-        summary = partial(summarize, experiment)
-        summaries.append(await service.call(service.store.look, experiment.name, summary))
+        state = await service.call(store.standing, experiment.name)
+        draw = partial(_entry, experiment, state, store.clock(), service.days[experiment.name])
+        summaries.append(await service.call(store.look, experiment.name, draw))
     return _json(summaries)
+
+
+def _entry(
+    experiment: Experiment, state: ExperimentState, moment: float, days: Days, history: History
+) -> dict[str, Any]:
+    now = present(history.tally.view(), state, moment, days)
+    return {**summarize(experiment, history), "now": now}
+
+
+DRAFT = {
+    "spec": OBJECT,
+    "visitors": optional(whole_field(1)),
+    "rate": Field(
+        "must be a number from 0 to 1",
+        lambda value: type(value) in (int, float) and 0 <= value <= 1,
+    ),
+}
+
+
+async def read_plan(service: Service, request: Request) -> Response:
+    """The planner's answer to a draft of a survey, by formulas; nothing is opened."""
+    allow(service, request)
+    given = await read_body(service, request, DRAFT, service.settings.body)
+    experiment = read_experiment({"spec": given["spec"]}, service.settings)
+    lines = await service.call(draft_lines, experiment, given["rate"], given.get("visitors"))
+    return send(request, _json({"lines": lines}), NO_STORE)
 
 
 def _json(content: Any) -> Document:

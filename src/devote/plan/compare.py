@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from devote.plan.forecast import Effort, Forecast, forecast, why_not_simulated
-from devote.plan.promises import FailureBounds
+from devote.plan.promises import FailureBounds, only_users_differ
 from devote.plan.question import Question
 from devote.problems import Problem, Weights
 from devote.protocol import Case, ExperimentSpec, SpecError
@@ -126,7 +126,7 @@ def weigh(form: type[Scheme], question: Question) -> Row:
     except SpecError as refusal:
         return Row(form, cannot=(str(refusal).splitlines()[0].rstrip("."),))
     scheme, n = spec.scheme, wish.n_players
-    case = Case(spec, n, None, question.broken, bool(question.problem.groups))
+    case = Case(spec, n, None, question.broken, only_users_differ(question.problem))
     guarantees, planning = scheme.guarantees(case), scheme.planning(spec)
     error = FailureBounds(guarantees.bounds).proved
     privacy = scheme.sending.privacy

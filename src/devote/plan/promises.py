@@ -31,15 +31,20 @@ def broken_assumption(problem: Problem) -> str:
     >>> broken_assumption(Problem("toy", [0.7, 0.5], drift=[0, -1e-5]))
     'rewards must not change (Assumption 1), and here the means drift'
     """
-    if problem.groups:
-        return "arms must pay all players alike (Assumption 2), and here groups of players differ"
     if problem.switches:
         return "rewards must not change (Assumption 1), and here the means switch"
     if problem.drift is not None and any(problem.drift):
         return "rewards must not change (Assumption 1), and here the means drift"
     if problem.replay is not None:
         return "rewards must not change (Assumption 1), and recorded ones in order may"
+    if problem.groups:
+        return "arms must pay all players alike (Assumption 2), and here groups of players differ"
     return ""
+
+
+def only_users_differ(problem: Problem) -> bool:
+    """Whether all that the problem breaks is that arms pay all players alike."""
+    return bool(problem.groups) and not any(problem.drift or ())
 
 
 def case_of(scenario: Scenario) -> Case:
@@ -57,7 +62,7 @@ def case_of(scenario: Scenario) -> Case:
         n_players=scenario.n_players,
         n_optimal=len(scenario.optimal(0)),
         broken=broken_assumption(scenario.problem),
-        users_differ=bool(scenario.problem.groups),
+        users_differ=only_users_differ(scenario.problem),
     )
 
 

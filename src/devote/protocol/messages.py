@@ -98,7 +98,8 @@ MAX_ARMS = 2**16
 IDENTIFIER = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 TEXTS = ("experiment", "voter")
 RESERVED = (
-    "enrolment", "join", "log", "certificate", "revocation", "address", "peer", "gossip",
+    "enrolment", "join", "log", "snapshot", "certificate", "revocation", "address", "peer",
+    "gossip",
 )  # fmt: skip
 """What else is signed or hashed in the way of messages."""
 
@@ -282,3 +283,26 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(values) != len(pairs):
         raise ValueError("a field twice")
     return values
+
+
+OPERATOR = "operator"
+"""The voter of what an operator enters in a log; no key is spelt like this."""
+
+
+@message("withdrawal", arm=ARM)
+@dataclass(frozen=True, slots=True)
+class Withdrawal:
+    """The operator withdraws ``arm``: from here on nobody is asked about it, and it cannot win.
+
+    It is entered in the log where it is decided, in one order with all messages. In the place of a
+    signature it has ``entry``: whoever runs a server can enter one, and everybody sees it.
+    """
+
+    experiment: str
+    arm: int
+    voter: str = OPERATOR
+
+
+def entry(item: Message, scope: Scope) -> str:
+    """What stands in the place of a signature where the operator enters a message."""
+    return hashlib.sha256(to_bytes(item, scope)).hexdigest()

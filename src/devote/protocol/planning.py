@@ -18,7 +18,8 @@ class Case:
 
     ``n_optimal`` is the number of epsilon-optimal arms and ``broken`` names the assumption of
     the proofs the problem breaks; of a real fleet both are unknown, None and empty.
-    ``users_differ``: all that it breaks is that arms pay all users alike.
+    ``users_differ``: all that it breaks is that arms pay all users alike. The operator has
+    withdrawn ``withdrawn`` arms.
     """
 
     spec: "ExperimentSpec"
@@ -26,6 +27,7 @@ class Case:
     n_optimal: int | None = None
     broken: str = ""
     users_differ: bool = False
+    withdrawn: int = 0
 
 
 @dataclass(frozen=True)

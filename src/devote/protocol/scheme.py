@@ -16,7 +16,7 @@ is the guide. What only the simulator needs of a scheme is in ``devote.simulator
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, TypeVar
 
@@ -57,10 +57,25 @@ def misplaced(spec: "ExperimentSpec", message: Message) -> str | None:
 
 
 class Tally(ABC):
-    """The messages of one experiment, folded in the board's order."""
+    """The messages of one experiment, folded in the board's order.
+
+    ``withdrawn`` are the arms that the operator has withdrawn, in order; a scheme that takes a
+    ``Withdrawal`` has a proof for what is left.
+    """
+
+    withdrawn: Sequence[int] = ()
 
     def __init__(self, spec: "ExperimentSpec") -> None:
         self.spec = spec
+
+    @property
+    def mismatch(self) -> str | None:
+        """What the messages show to be against an assumption of the proofs; None if nothing."""
+        return None
+
+    def case(self, n_players: int | None = None) -> Case:
+        """The case to judge promises by, with what the messages show."""
+        return Case(self.spec, n_players, broken=self.mismatch or "", withdrawn=len(self.withdrawn))
 
     def refusal(self, message: Message) -> str | None:
         """Why a message may not be posted now, or None if it may; nothing is changed."""
@@ -106,6 +121,10 @@ class Tally(ABC):
 
     def estimates(self) -> Estimates | None:
         """Each arm's mean, with the ends of its interval; None where the scheme estimates none."""
+        return None
+
+    def differences(self, arm: int) -> Estimates | None:
+        """By how much each arm is better than this one, with the ends of its interval."""
         return None
 
     @abstractmethod

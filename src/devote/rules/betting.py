@@ -14,9 +14,10 @@ Paper: not in it; Definition 4 with L = 1 and f(l) = 1. ``docs/proofs.md`` has t
 """
 
 import math
+from collections.abc import Container
 
 from devote.rules.algorithm import Algorithm
-from devote.rules.state import COUNT, Out, Rule, State, add, best_mean, eliminate, next_alive
+from devote.rules.state import COUNT, Out, Rule, State, add, best_mean, drop, eliminate, next_alive
 
 LEADER = 1
 """Word of ``State.ints``: the leader and 1; 0 until a round has been judged, when all are asked."""
@@ -59,7 +60,8 @@ def settled_at(n_arms: int, j: int, a: int) -> int:
 def log_capital(epsilon: float, wins: float, losses: float, rounds: float, s: float) -> float:
     """The logarithm of C(w, l, t, s), the evidence that an arm is at most s below another.
 
-    The mean over the shares g of ``(1 + g(1+s))^w (1 - g(1-s))^l (1 + g s)^(t-w-l)``.
+    The mean over the shares g of ``(1 + g(1+s))^w (1 - g(1-s))^l (1 + g s)^(t-w-l)``. Below s = 0
+    shares are smaller by 1 - s, so that no round costs more than the largest share.
 
     >>> round(math.exp(log_capital(0.25, wins=10, losses=2, rounds=20, s=0.0)), 3)
     11.253
@@ -69,11 +71,12 @@ def log_capital(epsilon: float, wins: float, losses: float, rounds: float, s: fl
     total = 0.0
     shares = 0
     g = min(SMALLEST_STAKE * epsilon, LARGEST_STAKE)
+    scale = 1.0 if s >= 0.0 else 1.0 / (1.0 - s)
     while True:
         term = (
-            wins * math.log1p(g * (1.0 + s))
-            + losses * math.log1p(-g * (1.0 - s))
-            + draws * math.log1p(g * s)
+            wins * math.log1p(scale * g * (1.0 + s))
+            + losses * math.log1p(-scale * g * (1.0 - s))
+            + draws * math.log1p(scale * g * s)
         )
         # The sum is kept relative to its highest term: exp of that may be too large for a float.
         if term > highest:
@@ -94,16 +97,50 @@ def is_proved(rule: Rule, wins: float, losses: float, rounds: float, s: float) -
     capital is that of lies which make as many losses as there are draws for.
     """
     threshold = math.log((rule.n_arms - 1) / rule.eta)
-    liars = rule.liars
-    if LARGEST_STAKE * (wins - losses - liars + s * rounds) < threshold:  # as ln(1 + x) <= x
+    if LARGEST_STAKE * (wins - losses - rule.liars + s * rounds) < threshold:  # as ln(1 + x) <= x
         return False
+    return least_log_capital(rule, wins, losses, rounds, s) >= threshold
+
+
+def least_log_capital(rule: Rule, wins: float, losses: float, rounds: float, s: float) -> float:
+    """The logarithm of the capital wherever up to ``rule.liars`` lies may stand."""
     draws = rounds - wins - losses
-    undone = max(0, (liars - draws + 1) // 2)
+    undone = max(0, (rule.liars - draws + 1) // 2)
     if undone > wins:
-        return False
+        return -math.inf
     wins -= undone
-    losses += liars - undone
-    return log_capital(rule.epsilon, wins, losses, rounds, s) >= threshold
+    losses += rule.liars - undone
+    return log_capital(rule.epsilon, wins, losses, rounds, s)
+
+
+def difference(
+    rule: Rule, state: State, j: int, a: int, alpha: float
+) -> tuple[float, float] | None:
+    """By how much j is better than a, at least and at most; None before their first round.
+
+    For each s the capital is a bet against "the difference is at most -s"; it grows with s. So the
+    true difference is ever outside of these ends with probability at most ``alpha`` (Ville's
+    inequality, twice), however often and whenever one looks.
+    Source: Waudby-Smith and Ramdas 2024.
+    """
+    rounds = state.ints[rounds_at(rule.n_arms, j, a)]
+    if rounds == 0:
+        return None
+    wins = state.ints[wins_at(rule.n_arms, j, a)]
+    losses = state.ints[wins_at(rule.n_arms, a, j)]
+    threshold = math.log(2.0 / alpha)
+
+    def least(wins: int, losses: int) -> float:
+        low, high = -1.0, 1.0  # the difference -s: rejected at ``low``, if anywhere
+        for _ in range(30):
+            middle = 0.5 * (low + high)
+            if least_log_capital(rule, wins, losses, rounds, -middle) >= threshold:
+                low = middle
+            else:
+                high = middle
+        return low
+
+    return least(wins, losses), -least(losses, wins)
 
 
 def asks(rule: Rule, state: State, arm: int) -> bool:
@@ -198,6 +235,40 @@ def judge(rule: Rule, state: State, out: Out) -> int:
         if state.alive[a] and a != leader:
             n_out = eliminate(state, a, out, n_out)
     return n_out
+
+
+def withdraw(rule: Rule, state: State, arm: int, out: Out) -> None:
+    """Take an arm out at an operator's wish; the others end the round that has begun.
+
+    What is asked about again must wait for the next round (``judge_anew``): an operator who has
+    seen a bit must not choose with which other bits it is paired.
+    """
+    if state.alive[arm]:
+        drop(state, arm)
+    state.ints[BITS + arm] = 0
+    asked = [k for k in range(rule.n_arms) if asks(rule, state, k)]
+    if has_begun(rule, state) and (
+        next_asked(rule, state) < 0 or len(asked) == 1  # a bit alone is in no pair
+    ):
+        end_round(rule, state, out)
+
+
+def has_begun(rule: Rule, state: State) -> bool:
+    """Whether a round has any of its bits."""
+    return any(state.ints[BITS + k] for k in range(rule.n_arms))
+
+
+def judge_anew(rule: Rule, state: State, gone: Container[int], out: Out) -> None:
+    """Between rounds: judge by the pair counts, with all arms but those that were withdrawn."""
+    state.ints[COUNT] = 0
+    for k in range(rule.n_arms):
+        state.alive[k] = 0 if k in gone else 1
+        state.ints[COUNT] += state.alive[k]
+        for j in range(rule.n_arms):
+            state.ints[settled_at(rule.n_arms, j, k)] = 0
+    state.ints[LEADER] = 0
+    if all(state.pulls[k] for k in range(rule.n_arms) if state.alive[k]):
+        judge(rule, state, out)
 
 
 ALGORITHM = Algorithm(

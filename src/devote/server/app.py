@@ -43,6 +43,7 @@ ROUTES: dict[str, dict[str, Handler]] = {
         "DELETE": operator.revoke_all_invites,
     },
     "/experiments/{name}/revocations": {"POST": operator.revoke},
+    "/experiments/{name}/withdrawals": {"POST": operator.withdraw},
     "/experiments": {"GET": devices.list_experiments, "POST": operator.create_experiment},
     "/overview": {"GET": operator.read_overview},
     "/health": {"GET": devices.read_health},

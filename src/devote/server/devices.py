@@ -41,9 +41,13 @@ _SOME_OF_A_KEY = re.compile("[0-9a-f]{0,64}")
 
 
 async def read_health(service: Service, request: Request) -> Response:
-    """Whether the server can write to its store: it does, at most once a second."""
+    """Whether the server can write to its store: it does, at most once a second.
+
+    ``mismatches`` are experiments with answers that are missing for a reason.
+    """
     await service.check_health()
-    return JSONResponse({"version": VERSION, "status": "ok"})
+    mismatches = await service.call(service.store.mismatches)
+    return JSONResponse({"version": VERSION, "status": "ok", "mismatches": mismatches})
 
 
 async def list_experiments(service: Service, request: Request) -> Response:
@@ -140,6 +144,7 @@ async def read_voters(service: Service, request: Request) -> Response:
     if not _SOME_OF_A_KEY.fullmatch(after):
         raise Refused(422, f"after: must be digits of a key.\n{COMPARE}")
     await service.reading(name)
+    await http.check_log(service, request, {})
     voters = await service.call(service.store.voters, name, after, limit)
     count = (await service.call(service.store.get, name)).enrolled
     service.charge_read(name, 67 * len(voters))
@@ -169,6 +174,7 @@ async def read_messages(service: Service, request: Request) -> Response:
     limit = whole("limit", query.get("limit"), MOST, 1, MOST)
     voter = query.get("voter")
     await service.reading(name)
+    headers = await http.check_log(service, request, http.NO_CACHE)
     if voter is None:
         last, rows = await service.call(service.store.rows, name, after, limit)
         is_end = after + len(rows) >= last
@@ -181,9 +187,8 @@ async def read_messages(service: Service, request: Request) -> Response:
     listed = ",".join(map(as_item, rows))
     body = f'{{"number":{last},"messages":[{listed}],"end":{json.dumps(is_end)}}}'.encode()
     service.charge_read(name, len(body))
-    return http.send(
-        request, Document(body, f"{last}-{page_tag(row[2] for row in rows)}"), http.NO_CACHE
-    )
+    document = Document(body, f"{last}-{page_tag(row[2] for row in rows)}")
+    return http.send(request, document, headers)
 
 
 async def read_page(service: Service, request: Request) -> Response:
@@ -196,10 +201,12 @@ async def read_page(service: Service, request: Request) -> Response:
     live = await service.reading(name)
     if board != service.store.scope(name).board:
         raise Refused(404, "The experiment is not on this board.\nAsk /experiments which it is on.")
+    headers = await http.check_log(service, request, {})
     page = await service.call(live.read_page, number)
     if isinstance(page, int):
         raise Refused(404, f"Page {number} is beyond the end.\nThe last page is {page}.")
-    answer = http.send(request, page, http.FOR_GOOD if page.is_final else http.FRESH)
+    public = http.FOR_GOOD if page.is_final else http.FRESH
+    answer = http.send(request, page, headers or public)
     service.charge_read(name, len(answer.body))
     return answer
 
@@ -218,6 +225,7 @@ async def read_stream(service: Service, request: Request) -> Response:
     after = whole("after", http.query_of(request, "after").get("after"), 0)
     start = whole("last-event-id", request.headers.get("last-event-id"), after)
     board = await service.reading(name)
+    await http.check_log(service, request, {})
     await board.catch_up(start)
     return await event_stream(service, name, board.follow(start))
 

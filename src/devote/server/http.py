@@ -17,13 +17,20 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from devote.boards.board import VERSION_HEADER, BoardRefused, DeletedExperiment, UnknownExperiment
+from devote.boards.board import (
+    SNAPSHOT_HEADER,
+    VERSION_HEADER,
+    BoardRefused,
+    DeletedExperiment,
+    UnknownExperiment,
+)
 from devote.boards.database import StoreError
 from devote.protocol import ProtocolError, SpecError
 from devote.protocol.messages import IDENTIFIER, VERSION, parse_json
 from devote.server.limits import Refused
 from devote.server.log import cause_of, printable
 from devote.server.service import Document, Service
+from devote.server.settings import grant_of
 
 COMPARE = "Compare the request with /openapi.json."
 NO_ROUTE = "Not Found: no such route here.\nThe routes are in /openapi.json."
@@ -39,6 +46,9 @@ FOR_GOOD = {"Cache-Control": "public, max-age=31536000, immutable"}
 
 NO_CACHE = {"Cache-Control": "no-cache"}
 """For what is to be asked for again each time, by its name."""
+
+NO_STORE = {"Cache-Control": "no-store"}
+"""For what only bearers of a token may read."""
 
 Handler: TypeAlias = Callable[[Service, Request], Awaitable[Response]]
 
@@ -132,9 +142,11 @@ def whole(name: str, text: str | None, default: int, least: int = 0, most: int =
 
 def send(request: Request, document: Document, headers: Mapping[str, str]) -> Response:
     """A document, or 304 to a client whose If-None-Match says that it has it."""
-    body, tag, packed, _ = document
+    body, tag, packed, _, signed = document
     # The name is weak: compressed or not, it is the same document.
     sent = {"ETag": f'W/"{tag}"', "Content-Type": "application/json", **headers}
+    if signed:
+        sent[SNAPSHOT_HEADER] = signed
     if packed is not None:
         sent["Vary"] = "Accept-Encoding"
         encodings = request.headers.get("accept-encoding", "").lower().replace(" ", "")
@@ -264,3 +276,47 @@ def check_page(service: Service, headers: Headers) -> None:
         raise Refused(
             403, "Pages of this origin may not do this.\nThe operator allows origins by name."
         )
+
+
+def check_admin_port(service: Service, request: Request) -> None:
+    """Refuse what is not asked at the operator's own port, if there is one."""
+    port = (request.scope.get("server") or (None, None))[1]
+    if service.admin_port is not None and port != service.admin_port:
+        raise Refused(404, NO_ROUTE)
+
+
+def allow(service: Service, request: Request, *scopes: str) -> str:
+    """The scope of an operator's call, if it is one of these or the operator's; else a refusal."""
+    check_admin_port(service, request)
+    return check_token(service, request, *scopes)
+
+
+def check_token(service: Service, request: Request, *scopes: str) -> str:
+    """The scope of a call's token, if it is one of these or the operator's; else it is refused."""
+    kind, _, token = request.headers.get("authorization", "").partition(" ")
+    grant = grant_of(service.settings, token.strip()) if kind.lower() == "bearer" else None
+    if grant is not None and grant.allows(scopes, request.path_params.get("name", "")):
+        return grant.scope
+    if not service.refused_tokens.wait("all"):
+        service.log.write("token_refused", scope=None if grant is None else grant.scope)
+    if grant is None:
+        raise Refused(
+            401,
+            "This call needs the operator's token.\nSend it as 'Authorization: Bearer TOKEN'.",
+            {"WWW-Authenticate": "Bearer"},
+        )
+    raise Refused(
+        403,
+        f"This token is for {grant}, which does not allow this call.\nUse the operator's token.",
+    )
+
+
+async def check_log(
+    service: Service, request: Request, headers: Mapping[str, str]
+) -> Mapping[str, str]:
+    """The headers with which to send of a log, if the caller may read it; no cache keeps others."""
+    experiment = await service.call(service.store.get, name_of(request))
+    if experiment.log == "public":
+        return headers
+    check_token(service, request, "reader")
+    return NO_STORE

@@ -25,6 +25,7 @@ T = TypeVar("T")
 BUCKETS = (0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10.0)
 SECONDS = "From the first byte of a request to the last of its answer, streams apart."
 DROPPED = "Connections ended because they idled, stalled, or had no room."
+MISMATCH = "1 if answers are missing for a reason, so that nothing is proved."
 RESPONDED = "Of the voters enrolled, who have sent anything."
 
 
@@ -45,6 +46,8 @@ class Metrics:
         self._enrolled = add(Gauge, "enrolled", "Voters enrolled.", "experiment")
         self._posted = add(Gauge, "board_messages", "Messages on the board.", "experiment")
         self._responded = add(Gauge, "response_rate", RESPONDED, "experiment")
+        self._mismatch = add(Gauge, "mismatch", MISMATCH, "experiment")
+        self._withdrawn = add(Gauge, "withdrawn_options", "Options withdrawn.", "experiment")
         self._status = add(Gauge, "experiment_status", "1 for its status.", "experiment", "status")
 
     def _add(self, kind: Callable[..., T], name: str, text: str, *labels: str, **more: Any) -> T:
@@ -63,12 +66,15 @@ class Metrics:
         self._experiments.set(len(listed))
         self._streams.set(streams)
         self._open.set(connections)
-        for gauge in (self._enrolled, self._posted, self._status, self._responded):
+        gauges = (self._enrolled, self._posted, self._status, self._responded)
+        for gauge in (*gauges, self._mismatch, self._withdrawn):
             gauge.clear()
         for each in listed:
             name, is_open = each["name"], each["state"] == "open"
             self._enrolled.labels(name).set(each["enrolled"])
             self._posted.labels(name).set(each["messages"])
+            self._mismatch.labels(name).set(each["mismatch"])
+            self._withdrawn.labels(name).set(len(each["withdrawn"]))
             self._status.labels(name, each["status"] if is_open else each["state"]).set(1)
             if each["senders"] is not None and each["enrolled"]:
                 self._responded.labels(name).set(each["senders"] / each["enrolled"])

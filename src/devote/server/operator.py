@@ -11,17 +11,27 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from devote.boards.board import ENROLMENTS, STATES, Experiment, Outcome
+from devote.boards.board import ENROLMENTS, READERS, STATES, Experiment, Outcome
 from devote.boards.database import StoreError
 from devote.boards.store import History, SqliteStore
 from devote.protocol import ExperimentSpec, SpecError
 from devote.protocol.messages import VERSION
 from devote.server.devices import unchanging
-from devote.server.http import NO_ROUTE, OBJECT, Field, name_of, optional, read_body, whole_field
+from devote.server.http import (
+    OBJECT,
+    TEXT,
+    Field,
+    allow,
+    check_admin_port,
+    name_of,
+    optional,
+    read_body,
+    whole_field,
+)
 from devote.server.limits import Refused
 from devote.server.metrics import CONTENT_TYPE
 from devote.server.service import Service
-from devote.server.settings import Settings, grant_of
+from devote.server.settings import Settings
 
 _MOMENT = optional(whole_field(0, 2**33 - 1))
 _TEXTS = Field(
@@ -33,49 +43,29 @@ EXPERIMENT = {
     "spec": OBJECT,
     "enrolment": Field("must be open or invite", lambda value: value in ENROLMENTS, False),
     "players": optional(whole_field(1)),
+    "baseline": optional(TEXT),
+    "log": Field("must be public or operator", lambda value: value in READERS, False),
+    "ends": _MOMENT,
+    "delete_after": _MOMENT,
 }
+WITHDRAWAL = {"arm": TEXT}
 INVITES = {"count": whole_field(1), "expires": _MOMENT}
 STANDING = {
     "state": Field("must be open, closed or archived", lambda v: v in (None, *STATES), False),
     "ends": _MOMENT,
+    "delete_after": _MOMENT,
 }
 REVOCATION = {"voters": _TEXTS, "invites": _TEXTS}
-
-
-def check_admin_port(service: Service, request: Request) -> None:
-    """Refuse what is not asked at the operator's own port, if there is one."""
-    port = (request.scope.get("server") or (None, None))[1]
-    if service.admin_port is not None and port != service.admin_port:
-        raise Refused(404, NO_ROUTE)
-
-
-def allow(service: Service, request: Request, *scopes: str) -> str:
-    """The scope of a call's token, if it is one of these or the operator's; else it is refused."""
-    check_admin_port(service, request)
-    kind, _, token = request.headers.get("authorization", "").partition(" ")
-    grant = grant_of(service.settings, token.strip()) if kind.lower() == "bearer" else None
-    if grant is not None and grant.allows(scopes, request.path_params.get("name", "")):
-        return grant.scope
-    if not service.refused_tokens.wait("all"):
-        service.log.write("token_refused", scope=None if grant is None else grant.scope)
-    if grant is None:
-        raise Refused(
-            401,
-            "This call needs the operator's token.\nSend it as 'Authorization: Bearer TOKEN'.",
-            {"WWW-Authenticate": "Bearer"},
-        )
-    raise Refused(
-        403,
-        f"This token is for {grant}, which does not allow this call.\nUse the operator's token.",
-    )
 
 
 async def create_experiment(service: Service, request: Request) -> Response:
     """Open an experiment; 200 if the very same was there already."""
     scope, settings = allow(service, request), service.settings
     given = await read_body(service, request, EXPERIMENT, settings.body)
-    experiment = _experiment(given, settings)
-    receipt = await service.call(service.store.create, experiment, most=settings.experiments)
+    experiment = read_experiment(given, settings)
+    moments = {name: given.get(name) for name in ("ends", "delete_after")}
+    most = settings.experiments
+    receipt = await service.call(service.store.create, experiment, most=most, **moments)
     if receipt.outcome is Outcome.REFUSED:
         raise Refused(409, receipt.reason)
     opened = await service.call(service.store.get, experiment.name)
@@ -86,7 +76,8 @@ async def create_experiment(service: Service, request: Request) -> Response:
     return JSONResponse(values, 201 if is_new else 200)
 
 
-def _experiment(given: dict[str, Any], settings: Settings) -> Experiment:
+def read_experiment(given: dict[str, Any], settings: Settings) -> Experiment:
+    """The experiment that a request describes, within the limits."""
     arms, players = given["spec"].get("arms"), given.get("players")
     n_arms = arms if isinstance(arms, int) else len(arms) if isinstance(arms, list) else 0
     if n_arms > settings.arms:
@@ -95,7 +86,8 @@ def _experiment(given: dict[str, Any], settings: Settings) -> Experiment:
         raise Refused(422, f"players must be at most {settings.enrolments}.\nUse fewer players.")
     try:
         spec = ExperimentSpec.from_dict(given["spec"])
-        return Experiment(spec, given.get("enrolment", "invite"), players)
+        others = {"baseline": given.get("baseline") or "", "log": given.get("log", "public")}
+        return Experiment(spec, given.get("enrolment", "invite"), players, **others)
     except SpecError:
         raise
     except (TypeError, ValueError, AttributeError, ArithmeticError):
@@ -138,11 +130,30 @@ async def change_standing(service: Service, request: Request) -> Response:
     """Close, reopen or archive an experiment, or set its end."""
     scope, name = allow(service, request), name_of(request)
     given = await read_body(service, request, STANDING, service.settings.message_body)
-    endless = "ends" in given and given["ends"] is None
-    change = partial(service.store.change, name, **{**given, "endless": endless})
-    standing = await service.call(change)
-    service.log.write(standing.state, experiment=name, ends=standing.ends, scope=scope)
+    standing = await service.call(service.store.change, name, **given)
+    moments = {"ends": standing.ends, "delete_after": standing.delete_after}
+    service.log.write(standing.state, experiment=name, **moments, scope=scope)
     return JSONResponse(vars(standing), 201)
+
+
+async def withdraw(service: Service, request: Request) -> Response:
+    """Withdraw an option: it is entered in the log, and no device is asked about it any more."""
+    scope, name = allow(service, request), name_of(request)
+    given = await read_body(service, request, WITHDRAWAL, service.settings.message_body)
+    experiment, arm = await service.call(service.store.get, name), given["arm"]
+    names = experiment.spec.arm_names
+    if arm not in names:
+        raise Refused(422, f"There is no such option.\nThe options are: {', '.join(names)}.")
+    receipt = await service.call(service.store.withdraw, name, names.index(arm))
+    if receipt.outcome is Outcome.REFUSED:
+        raise Refused(409, receipt.reason)
+    service.board(name).changed()
+    service.log.write("withdraw", experiment=name, number=receipt.number, scope=scope)
+    case = await service.call(
+        service.store.look, name, lambda history: history.tally.case(experiment.players)
+    )
+    bounds = [asdict(bound) for bound in experiment.spec.scheme.guarantees(case).bounds]
+    return JSONResponse({"number": receipt.number, "bounds": bounds}, 201)
 
 
 async def delete_experiment(service: Service, request: Request) -> Response:
@@ -188,6 +199,8 @@ def _overview(store: SqliteStore, experiment: Experiment) -> dict[str, Any]:
             "messages": history.number,
             "status": history.tally.status(experiment.players),
             "answer": [names[arm] for arm in history.tally.answer],
+            "withdrawn": [names[arm] for arm in history.tally.withdrawn],
+            "mismatch": history.tally.mismatch is not None,
             "senders": history.voters,
         }
 

@@ -16,9 +16,11 @@ from typing import Any, TypedDict, Unpack
 import uvicorn
 from starlette.applications import Starlette
 
+from devote.boards.database import StoreError
 from devote.boards.store import SqliteStore, is_nats, open_store
 from devote.server.app import create_app
 from devote.server.limits import Connections, ServerError, raise_file_limit, room
+from devote.server.log import cause_of
 from devote.server.service import Service
 from devote.server.settings import Settings
 
@@ -126,6 +128,14 @@ def make_server(app: Starlette, **listening: Unpack[Listening]) -> uvicorn.Serve
     guard = Connections(
         most, service.settings.patience, count_dropped=lambda why: dropped.labels(why).inc()
     )
+
+    async def each_second() -> None:
+        await guard.sweep()
+        try:
+            await service.each_minute()
+        except StoreError as problem:
+            service.note_store(cause_of(problem))
+
     config = uvicorn.Config(
         app,
         listening.get("host", "127.0.0.1"),
@@ -134,7 +144,7 @@ def make_server(app: Starlette, **listening: Unpack[Listening]) -> uvicorn.Serve
         ssl_keyfile=key,
         backlog=at_once,
         limit_concurrency=guard.most,
-        callback_notify=guard.sweep,
+        callback_notify=each_second,
         **_OPTIONS,
     )
     server = guard.server = uvicorn.Server(config)

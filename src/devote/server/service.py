@@ -10,6 +10,7 @@ import gzip
 import json
 import math
 import time
+from collections import defaultdict
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, suppress
@@ -34,7 +35,8 @@ from devote.boards.board import (
     page_tag,
 )
 from devote.boards.database import StoreError
-from devote.boards.store import History, Row, SqliteStore
+from devote.boards.store import Row, SqliteStore
+from devote.server.days import Days
 from devote.server.limits import Bodies, Connections, RateLimit, Refused
 from devote.server.log import EventLog
 from devote.server.metrics import Metrics
@@ -121,12 +123,16 @@ class WriteBatcher:
 
 
 class Document(NamedTuple):
-    """A body as it is sent, its name, and perhaps the same compressed; final: it never changes."""
+    """A body as it is sent, its name, and perhaps the same compressed; final: it never changes.
+
+    ``signed`` is the server's signature over it, which is sent beside it.
+    """
 
     body: bytes
     tag: str
     packed: bytes | None = None
     is_final: bool = False
+    signed: str = ""
 
 
 def as_item(row: Row) -> str:
@@ -177,13 +183,14 @@ class LiveBoard:
         self._posted.set()
 
     async def _read_tally(self) -> Document:
-        snapshot = await self._service.call(self._store.look, self._name, self.snapshot)
-        return Document(snapshot.to_json().encode(), snapshot.tag)
+        tally = await self._service.call(self.snapshot)
+        signed = "" if tally.signed is None else str(tally.signed)
+        return Document(tally.to_json().encode(), tally.tag, signed=signed)
 
-    def snapshot(self, history: History) -> TallySnapshot:
+    def snapshot(self) -> TallySnapshot:
         """What the messages come to, with the pace that suits the fleet."""
         experiment, settings = self._store.get(self._name), self._service.settings
-        snapshot = history.public(experiment)
+        snapshot = self._store.tally(self._name)
         is_settled = snapshot.tally["status"] == "agreed" and not experiment.spec.resets
         return replace(
             snapshot,
@@ -334,6 +341,8 @@ class Service:
         self.writes = RateLimit(rate=settings.write_rate, burst=settings.write_burst)
         self.reads = RateLimit(rate=settings.read_rate, burst=settings.read_burst)
         self.refused_tokens = RateLimit(rate=1 / 60, burst=10.0)
+        self.days: defaultdict[str, Days] = defaultdict(Days)
+        self._minute = RateLimit(rate=1 / 60, burst=1.0)
         self.connections: Connections | None = None
         self.admin_port: int | None = None
         self._threads = ThreadPoolExecutor(store.at_once, "devote-store")
@@ -401,6 +410,7 @@ class Service:
     def forget(self, name: str) -> None:
         """End the streams of an experiment that was deleted, and keep nothing of it."""
         self._batchers = {key: each for key, each in self._batchers.items() if key[1] != name}
+        self.days.pop(name, None)
         if name in self._boards:
             self._boards.pop(name).close()
 
@@ -428,6 +438,21 @@ class Service:
         """Write to the store, at most once a second; StoreError if that does not work."""
         if (problem := await self._health.get()) is not None:
             raise problem
+
+    async def each_minute(self) -> None:
+        """Delete the experiments whose moment has come, and note how many answers there are."""
+        if self._minute.wait("all"):
+            return
+        for name in await self.call(self.store.overdue):
+            with suppress(UnknownExperiment):  # another server was faster
+                await self.call(self.store.delete, name)
+            self.forget(name)
+            self.log.write("delete", experiment=name, scope="delete_after")
+        for name in list(self._boards):
+            with suppress(UnknownExperiment):
+                experiment = await self.call(self.store.get, name)
+                number, _ = await self.call(self.store.rows, name, 0, 0)
+                self.days[name].note(self.store.clock(), number, experiment.enrolled)
 
     async def _check_health(self) -> StoreError | None:
         try:

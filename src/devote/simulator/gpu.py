@@ -44,7 +44,7 @@ from devote.simulator.run import Run, end_of, new_setup
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import trial_key
 from devote.simulator.trials import bytes_per_player
-from devote.simulator.workspace import FAULT, NEVER, Setup, Tables
+from devote.simulator.workspace import FAULT, NEVER, Tables
 
 try:
     from numba import cuda
@@ -327,6 +327,7 @@ def pull_kernel(
         tables.events[0],
         tables.arm_pulls[0],
         tables.player_pulls[0],
+        tables.by_group[0],
     )
     group = groups[place, 0]
     key = keys[place]
@@ -385,6 +386,7 @@ def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End
     learned = [array.copy_to_host() for array in learners]
     return [
         end_of(
+            first.part,
             first.setup,
             State(*(array[i] for array in learned)),
             Tables(*(array[i] for array in ended)),
@@ -402,15 +404,12 @@ def _to_device(values: Any) -> Any:
     return cuda.to_device(values) if len(values) > 1 else tuple(values.tolist())
 
 
-def _buffers_to_device(record: Any) -> Any:
-    """A named tuple whose arrays are on the device."""
-    arrays = {
-        name: value for name, value in record._asdict().items() if isinstance(value, np.ndarray)
-    }
-    return record._replace(**{name: _to_device(values) for name, values in arrays.items()})
-
-
-def _setup_to_device(setup: Setup) -> Setup:
-    """The constants of a run, with all arrays on the device."""
-    moved: Setup = _buffers_to_device(setup._replace(env=_buffers_to_device(setup.env)))
-    return moved
+def _setup_to_device(record: Any) -> Any:
+    """The constants of a run, with all arrays on the device, those of tuples inside too."""
+    values = {}
+    for name, value in record._asdict().items():
+        if isinstance(value, np.ndarray):
+            values[name] = _to_device(value)
+        elif hasattr(value, "_asdict"):
+            values[name] = _setup_to_device(value)
+    return record._replace(**values)

@@ -178,8 +178,12 @@ def loop(
                 group.touched += touch(learners, tables, waker(setup, u_wake[j]))
         place = waker(setup, u_wake[i])
         row = 0 if setup.one_learner else place
+        bad, sent = group.suboptimal, group.broadcasts
         arm = pull(setup, learners, tables, row, place, u_choose[i], u_pay[i], u_noise[i])
         if setup.counting:
+            of = setup.env.groups[place] if setup.env.n_groups > 1 else 0
+            tables.by_group[of, 0] += group.suboptimal - bad
+            tables.by_group[of, 1] += group.broadcasts - sent
             tables.arm_pulls[arm] += 1
             tables.player_pulls[place] += 1
         if is_over(setup, group) or (setup.tracing and group.n_events > room):

@@ -21,7 +21,7 @@ class End(NamedTuple):
     """One run that is over or was cut short: its group's record and its arrays.
 
     ``held[k]`` says whether some learner still has arm k. ``player_answers`` has each player's own
-    answer where players send nothing, and is empty elsewhere.
+    answer where players send nothing or are of segments, and is empty elsewhere.
     """
 
     group: dict[str, int]
@@ -66,7 +66,8 @@ def _row(scenario: Scenario, run: End) -> dict[str, Any]:
         Ending(code, scenario.n_players, run.tally, run.by_arm, run.shared, run.held)
     )
     ending = UNFINISHED
-    if code == STALLED or (code == AGREED and len(arms) > 1):
+    has_segments = bool(scenario.scheme.sending.segments)
+    if code == STALLED or (code == AGREED and len(arms) > 1 and not has_segments):
         # Where players send nothing, each holds an arm of its own.
         ending = STALL
     elif code == AGREED:

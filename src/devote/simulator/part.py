@@ -112,9 +112,10 @@ class Part:
     For the event loop only: ``reset``, ``play`` and ``take``; a scheme with its own of these picks
     the arm and takes the reward itself, and calls the subroutine when it likes. ``one_learner``:
     all players share one. ``group`` and ``player`` name fields
-    of its own in these records, ``arm_words`` is how many numbers ``by_arm`` has for each arm.
-    ``keeps_log``: ``voted`` has a row for each message about an arm, and grows; each player sends
-    ``messages_of_a_player`` at most.
+    of its own in these records, ``by_arm`` says how many rows and columns the table of that name
+    has. ``keeps_log``: ``voted`` has a row of ``log_width`` for each message about an arm, and
+    grows; each player sends ``messages_of_a_player`` at most. ``left_by_group(setup, tables)``:
+    groups of players have answers of their own; the arms that may still be that of each.
     """
 
     winners: Callable[[Ending], Sequence[int]]
@@ -136,6 +137,8 @@ class Part:
     take: Callable[..., int] = take
     group: tuple[str, ...] = ()
     player: tuple[str, ...] = ()
-    arm_words: int = 1
+    by_arm: Callable[[Any, int], tuple[int, int]] = lambda constants, n_arms: (n_arms, 1)
     keeps_log: bool = False
+    log_width: Callable[[Any, int], int] = lambda constants, n_arms: n_arms
     messages_of_a_player: Callable[[Any], int] = lambda constants: 1
+    left_by_group: Callable[[Any, Any], list[list[int]]] | None = None

@@ -6,13 +6,15 @@ message is delivered at once and to all.
 Paper: Algorithms 1 and 2.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from itertools import count
 
 from devote.problems import Problem, is_suboptimal, pay, pick
 from devote.problems.rewards import row_at
 from devote.protocol import ExperimentSpec, Message, Player
 from devote.protocol.messages import kind_of
+from devote.rules import split
+from devote.schemes.survey.segment_tally import SegmentedAnswers
 from devote.simulator.optimality import environment, judge_answer
 from devote.simulator.reference import reference_of, separate_players
 from devote.simulator.rule_check import check_first
@@ -51,6 +53,17 @@ def run_players(
     return run.outcome(trace)
 
 
+def draws_of(u: float) -> Callable[[], float]:
+    """Random numbers split off one, as compiled code splits them (``segments.write_signs``)."""
+
+    def draws(rest: float) -> Iterator[float]:
+        while True:
+            draw, rest = split(rest)
+            yield draw
+
+    return draws(u).__next__
+
+
 class _Run:
     """Who plays and what is counted."""
 
@@ -71,7 +84,9 @@ class _Run:
         self.events: list[Event] = []
         self.recording = recording
         self.arm_pulls = [0] * scenario.spec.n_arms
-        self.points: list[Point] = []
+        self.points: list[list[Point]] = []
+        self.groups = environment(scenario).groups
+        self.by_group = [[0, 0] for _ in range(max(self.groups) + 1)]
 
     def play(self, uniforms: Iterable[Triple], seed: int, trial: int) -> None:
         scenario = self.scenario
@@ -82,6 +97,7 @@ class _Run:
         drifts = any(env.slopes)
         is_poor: dict[tuple[int, int], int] = {}  # by row of means and arm, where nothing drifts
         noise = stream(seed, trial, "noise").random if scheme.sending.noisy else float
+        names = scheme.sending.segments
         times = count() if scenario.horizon is None else range(scenario.horizon)
         stops = checkpoints() if self.recording else iter(())
         stop = next(stops, NEVER)
@@ -91,18 +107,21 @@ class _Run:
             player = players[n]
             self.samples += 1
             self.pulls[n] += 1
-            arm = player.activate(u_choose, noise())
+            u_noise = noise()
+            segment = names[env.groups[n]] if names else None
+            arm = player.activate(u_choose, u_noise, segment=segment, draws=draws_of(u_noise))
             if messages := player.outgoing():
                 self._deliver(t, n, player, messages)
             where = row_at(env, t, n), arm
             if drifts or where not in is_poor:
                 is_poor[where] = is_suboptimal(env, epsilon, t, n, arm)
             self.suboptimal += is_poor[where]
+            self.by_group[self.groups[n]][0] += is_poor[where]
             self.arm_pulls[arm] += 1
             if messages := player.reward(pay(env, t, n, arm, u_pay)):
                 self._deliver(t, n, player, messages)
             if self.samples == stop:
-                self.points.append(self._point())
+                self.points.append(self._points())
                 stop = next(stops)
             if t % CHECK_EVERY == 0:
                 scenario.check_goes_on(self.samples, self.broadcasts)
@@ -113,6 +132,7 @@ class _Run:
         term = getattr(sender, "term", 0)
         before = self.board.shared
         self.broadcasts += len(messages)
+        self.by_group[self.groups[n]][1] += len(messages)
         for message in messages:
             for player in self.receivers:
                 player.receive(message)
@@ -131,16 +151,24 @@ class _Run:
         elif self.decided == NEVER:
             self.decided = self.samples
 
-    def _point(self) -> Point:
+    def _points(self) -> list[Point]:
+        """How it stands; where there are groups of players, then how each of them stands."""
         scenario = self.scenario
         held = {arm for player in self.distinct for arm in player.remaining}
         left = len(self.board.shared) if scenario.scheme.about.by_message else len(held)
-        return Point(self.samples, self.suboptimal, self.broadcasts, left)
+        made = [Point(self.samples, self.suboptimal, self.broadcasts, left)]
+        if len(self.by_group) > 1:
+            for group, (bad, sent) in enumerate(self.by_group):
+                if isinstance(self.board, SegmentedAnswers):
+                    left = len(self.board.left(group))
+                made.append(Point(self.samples, bad, sent, left))
+        return made
 
     def _record(self) -> Record:
-        if not self.points or self.points[-1].samples < self.samples:
-            self.points.append(self._point())
-        return Record(tuple(self.points), tuple(self.arm_pulls), tuple(self.pulls))
+        if not self.points or self.points[-1][0].samples < self.samples:
+            self.points.append(self._points())
+        everybody, *groups = zip(*self.points, strict=True)
+        return Record(everybody, tuple(self.arm_pulls), tuple(self.pulls), tuple(groups))
 
     def outcome(self, trace: bool) -> Trial:
         scenario = self.scenario
@@ -148,7 +176,13 @@ class _Run:
         if not scenario.scheme.about.by_message and status != "unfinished":
             self.decided = self.samples
         answers: tuple[int, ...] = ()
-        if not scenario.scheme.about.by_message and self.reference.players is separate_players:
+        if isinstance(self.board, SegmentedAnswers):
+            won = [
+                self.board.leader(z) if self.board.is_decided(z) else NEVER
+                for z in range(self.board.n_segments)
+            ]
+            answers = tuple(won[group] for group in environment(scenario).groups)
+        elif not scenario.scheme.about.by_message and self.reference.players is separate_players:
             held = (player.remaining for player in self.players)
             answers = tuple(arms[0] if len(arms) == 1 else NEVER for arms in held)
         pairs = set(zip(environment(scenario).groups, answers, strict=True)) if answers else set()

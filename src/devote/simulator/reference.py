@@ -11,7 +11,7 @@ from typing import TypeAlias
 from devote.protocol import ExperimentSpec, Player, RunStatus, Scheme
 from devote.rules import COUNT
 from devote.schemes import Survey
-from devote.schemes.survey.tally import Answers
+from devote.schemes.survey.tally import SurveyTally
 
 Standing: TypeAlias = tuple[RunStatus, tuple[int, ...]]
 """How a run stands, and the arms that may be the answer, the likeliest first."""
@@ -77,15 +77,23 @@ def over_by_answers(players: Sequence[Player], n_players: int) -> bool:
     """Once everybody holds the answer, or all answers are given without a decision."""
     survey, tally = players[0].spec.scheme, players[0].tally
     assert isinstance(survey, Survey)
-    assert isinstance(tally, Answers)
+    assert isinstance(tally, SurveyTally)
     if tally.status() == "open":
         return len(tally) >= n_players * survey.answers
-    return over_by_tally(players, n_players)
+    return standing_by_settled(players, n_players)[0] != "unfinished"
+
+
+def standing_by_settled(players: Sequence[Player], n_players: int) -> Standing:
+    """Agreed once every player holds the answer, that of its segment if there are any."""
+    status = players[0].tally.status()
+    if status == "agreed" and any(player.remaining != (player.settled,) for player in players):
+        status = "open"
+    return ("agreed" if status == "agreed" else "unfinished"), players[0].tally.answer
 
 
 REFERENCES = {
     "pooled": Reference(one_player, standing_by_arms, over_by_arms),
-    "survey": Reference(one_tally, is_over=over_by_answers),
+    "survey": Reference(one_tally, standing_by_settled, over_by_answers),
 }
 
 

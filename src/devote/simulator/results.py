@@ -149,11 +149,13 @@ class Result(Block):
             raise ResultError(f"The {what} were not recorded.\nRun it again with record=True.")
         return [record for record in self.records if record is not None]
 
-    def curve(self, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def curve(
+        self, name: str, group: int | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Numbers of pulls, and one row per trial of how it stood then; needs ``record=True``.
 
         ``name`` is ``suboptimal_plays``, ``broadcasts`` or ``arms_left``. A trial that has ended
-        stays as it ended.
+        stays as it ended. ``group``: of the players of this group, such as a segment, alone.
         """
         kept = self._records(f"{name} over time")
         if name not in CURVES:
@@ -162,7 +164,8 @@ class Result(Block):
         at = np.array([*takewhile(lambda stop: stop < end, checkpoints()), end])
         place, curves = Point._fields.index(name), []
         for record in kept:
-            points = np.array(record.points, dtype=np.int64)
+            some = record.points if group is None else record.groups[group]
+            points = np.array(some, dtype=np.int64)
             last = np.searchsorted(points[:, 0], at, side="right") - 1
             curves.append(points[last, place])
         return at, np.array(curves)
@@ -349,12 +352,23 @@ def _players(result: Result) -> Rows:
 
 
 def _groups(result: Result) -> Rows:
-    groups = np.array(environment(result.scenario).groups)
+    groups, arms = np.array(environment(result.scenario).groups), result.spec.arm_names
+    names = result.spec.scheme.sending.segments
     for i, ended in enumerate(result.samples_until_all_know.tolist()):
         answers = _answers(result, i)
         for group, good in enumerate(good_arms_by_group(result.scenario, ended)):
-            right = np.isin(answers[groups == group], list(good))
-            yield i, {"group": group, "players": len(right), "good": float(right.mean())}
+            theirs = answers[groups == group]
+            is_one = theirs[0] != NEVER and (theirs == theirs[0]).all()
+            yield (
+                i,
+                {
+                    "group": group,
+                    "segment": names[group] if names else None,
+                    "players": len(theirs),
+                    "answer": arms[theirs[0]] if is_one else None,
+                    "good": float(np.isin(theirs, list(good)).mean()),
+                },
+            )
 
 
 TABLES: dict[str, Callable[[Result], Rows]] = {
@@ -364,5 +378,6 @@ TABLES: dict[str, Callable[[Result], Rows]] = {
     "players": _players,
     "groups": _groups,
 }
-"""A row per trial; per trial and checkpoint, arm, player, or group of players (the share of them
-with a good answer). ``curves`` and ``arms`` need ``record=True``."""
+"""A row per trial; per trial and checkpoint, arm, player, or group of players (their
+answer where they have the same, and the share of them with a good one). ``curves`` and ``arms``
+need ``record=True``."""

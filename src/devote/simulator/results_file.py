@@ -35,7 +35,7 @@ from devote.simulator.results import Result, Results, versions
 from devote.simulator.scenario import Scenario
 from devote.simulator.trial import Event, Point, Record
 
-KIND, FORMAT = "devote results", 6
+KIND, FORMAT = "devote results", 7
 
 Numbers = NDArray[np.int64]
 """Which trials the rows of a block are."""
@@ -84,8 +84,9 @@ def block_from_dict(values: dict[str, Any], n: int) -> Block:
     )
 
 
-def _record(points: Any, arms: Any, players: Any) -> Record:
-    return Record(tuple(Point(*point) for point in points), tuple(arms), tuple(players))
+def _record(points: Any, arms: Any, players: Any, groups: Any) -> Record:
+    everybody, *each = (tuple(Point(*point) for point in some) for some in (points, *groups))
+    return Record(everybody, tuple(arms), tuple(players), tuple(each))
 
 
 @dataclass

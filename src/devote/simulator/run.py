@@ -14,9 +14,10 @@ from devote.simulator.compiling import event_loop
 from devote.simulator.errors import rule_fault
 from devote.simulator.loop import is_over
 from devote.simulator.outcomes import End, block_of, own_answers
+from devote.simulator.part import Part
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import NAMES, Streams
-from devote.simulator.trial import Event, Trial
+from devote.simulator.trial import Event, Point, Trial
 from devote.simulator.workspace import (
     FAULT,
     GROUP,
@@ -125,15 +126,22 @@ class Run:
         self.tables = Tables(
             groups=np.zeros(1, record_type((*GROUP, *part.group), np.int64)).view(np.recarray),
             players=np.zeros(n, record_type((*PLAYER, *part.player), np.int32)).view(np.recarray),
-            voted=np.zeros((BLOCK if part.keeps_log else len(learners.alive), k), np.int8),
+            voted=np.zeros(
+                (
+                    BLOCK if part.keeps_log else len(learners.alive),
+                    part.log_width(setup.scheme, k),
+                ),
+                np.int8,
+            ),
             tally=np.zeros(k + 2, dtype=np.int64),
-            by_arm=np.zeros((k, part.arm_words), dtype=np.int64),
+            by_arm=np.zeros(part.by_arm(setup.scheme, k), dtype=np.int64),
             shared=np.ones(k, dtype=np.int8),
             before=np.ones(k, dtype=np.int8),
             out=np.zeros(k, dtype=np.int32),
             events=np.zeros((TRACE_ROWS + 2 * k + 2 if setup.tracing else 1, 5), dtype=np.int64),
             arm_pulls=np.zeros(k, dtype=np.int64),
             player_pulls=np.zeros(n if setup.counting else 1, dtype=np.int64),
+            by_group=np.zeros((setup.env.n_groups, 2), dtype=np.int64),
         )
         self.tables.players["first_vote"] = NEVER
         self.group: Any = self.tables.groups[0]  # a view: what is written there shows here
@@ -152,6 +160,18 @@ class Run:
         if self.scenario.scheme.about.by_message:
             return int(self.group["n_shared"])
         return int(self.learners.alive.any(axis=0).sum())
+
+    def points(self) -> list[Point]:
+        """How it stands; where there are groups of players, then how each of them stands."""
+        group, left = self.group, self.arms_left
+        made = [Point(self.samples, int(group["suboptimal"]), int(group["broadcasts"]), left)]
+        if self.setup.env.n_groups > 1:
+            each: Any = [left] * self.setup.env.n_groups
+            if self.part.left_by_group is not None:
+                each = map(len, self.part.left_by_group(self.setup, self.tables))
+            rows = zip(self.tables.by_group.tolist(), each, strict=True)
+            made += [Point(self.samples, bad, sent, n) for (bad, sent), n in rows]
+        return made
 
     @property
     def over(self) -> bool:
@@ -202,12 +222,18 @@ class Run:
 
     def end(self) -> End:
         """How it stands, for ``block_of``."""
-        return end_of(self.setup, self.learners, self.tables)
+        return end_of(self.part, self.setup, self.learners, self.tables)
 
 
-def end_of(setup: Setup, learners: Any, tables: Tables) -> End:
+def end_of(part: Part, setup: Setup, learners: Any, tables: Tables) -> End:
     """How a run of the event loop stands."""
-    apart = setup.alone and not setup.one_learner
+    answers: Any = ()
+    if part.left_by_group is not None:
+        left = part.left_by_group(setup, tables)
+        won = np.array([arms[0] if len(arms) == 1 else NEVER for arms in left], dtype=np.int32)
+        answers = won[setup.env.groups]
+    elif setup.alone and not setup.one_learner:
+        answers = own_answers(learners.alive)
     group = {name: int(tables.groups[name][0]) for name in tables.groups.dtype.names}
     return End(
         group=group | {"conflicts": int(tables.players["conflicts"].sum(dtype=np.int64))},
@@ -216,5 +242,5 @@ def end_of(setup: Setup, learners: Any, tables: Tables) -> End:
         shared=tables.shared,
         held=learners.alive.any(axis=0),
         first_vote=tables.players["first_vote"],
-        player_answers=own_answers(learners.alive) if apart else (),
+        player_answers=answers,
     )

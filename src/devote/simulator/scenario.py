@@ -65,6 +65,13 @@ class Scenario:
                 f"The specification has {self.spec.n_arms} arms, the problem "
                 f"{self.problem.n_arms}.\nGive both the same number."
             )
+        n_segments = len(self.scheme.sending.segments)
+        if n_segments and len(self.problem.groups) != n_segments:
+            raise SpecError(
+                f"The specification has {n_segments} segments, the problem "
+                f"{len(self.problem.groups)} groups of players.\nGive both the same number: "
+                "Problem(groups=[means of each segment], shares=[...])."
+            )
         if self.horizon is not None:
             check.whole("horizon", self.horizon, least=1, remedy="It is a number of pulls.")
         elif self.algorithm.endless:

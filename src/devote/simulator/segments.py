@@ -1,133 +1,29 @@
-"""A survey with segments in compiled code: the noise and the queues, and a stream of answers.
+"""A survey with segments as a stream of answers, as ``answers`` has it without segments.
 
-As in ``answers``, a stream is simulated without devices: answer after answer, each of a segment
-drawn by its share and about an arm that the public tally asks about, until every segment has its
-answer. The learner is that of ``schemes.survey.segment_learner``. The noise and the queues, which
-the event loop uses too, are written here for compiled code: tests hold them against
-``signed_subsets`` and ``segment_tally``.
-
-The signs of the answers about an arm wait in one log for all segments, in which each segment has
-its own place to read from.
+Answer after answer comes, each of a segment drawn by its share and about an arm that the public
+tally asks about, until every segment has its answer. The noise and the queues are those of the
+event loop (``parts.segments``).
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from devote.problems.activity import check
 from devote.protocol import ExperimentSpec, SpecError
-from devote.rules import split
-from devote.rules.randomizer import GRID
 from devote.schemes.survey.respondent import COIN
-from devote.schemes.survey.segment_learner import (
-    Bets,
-    Segments,
-    asks_about,
-    new_segments,
-    next_missing,
-    take,
-)
-from devote.schemes.survey.signed_subsets import SignedSubsets
+from devote.schemes.survey.segment_learner import Bets, Segments, new_segments
 from devote.simulator.answers import NO_END, in_threads
 from devote.simulator.compiling import compile_loop
+from devote.simulator.parts.segments import Blur, add_answer, arrays, is_asked_about, write_signs
 from devote.simulator.trial import NEVER
 
 if TYPE_CHECKING:
     from devote.schemes.survey.scheme import Survey
-
-
-class Blur(NamedTuple):
-    """``SignedSubsets`` for compiled code; ``values``: so many a number of random bits can have."""
-
-    n_segments: int
-    size: int
-    own: int
-    other: int
-    absent: int
-    values: int
-
-    @classmethod
-    def of(cls, subsets: SignedSubsets) -> "Blur":
-        """The same numbers."""
-        values = 1 << (subsets.n_segments - 1).bit_length()
-        numbers = subsets.n_segments, subsets.size, subsets.own, subsets.other, subsets.absent
-        return cls(*numbers, values)
-
-
-def write_signs(blur: Blur, segment: int, reward: float, u: float, out: Any) -> None:
-    """``draw_noise`` and ``signed_subset`` in one: a sign, or 0, for each segment.
-
-    All that is random comes from one uniform, which is split as often as it takes.
-    """
-    draw, u = split(u)
-    place = int(draw * GRID) - blur.absent
-    for z in range(blur.n_segments):
-        out[z] = 0
-    drawn = 0 if blur.absent else blur.size
-    while drawn < blur.size:
-        draw, u = split(u)
-        z = int(draw * blur.values)
-        if z < blur.n_segments and z != segment and out[z] == 0:
-            drawn += 1
-            out[z] = drawn
-    signs = 0
-    for i in range(blur.size):
-        draw, u = split(u)
-        signs |= int(draw * 2.0) << i
-    members = blur.size if place < 0 else blur.size - 1
-    for z in range(blur.n_segments):
-        i = int(out[z])  # the i-th to be drawn, from 1 on
-        if i > 0:
-            out[z] = 2 * ((signs >> (i - 1)) & 1) - 1 if i <= members else 0
-    if place >= 0:
-        is_one = place < blur.other + int(reward * (blur.own - blur.other))
-        out[segment] = 1 if is_one else -1
-
-
-def add_answer(bets: Bets, segments: Segments, log: Any, begin: Any, end: Any, arm: int) -> bool:
-    """Hand each segment the answer about an arm that was written last; whether any was judged.
-
-    Row ``i % len(log)`` of the log has the signs in answer i about each arm, ``arm * S + z``.
-    ``end[arm]`` counts the answers about it; ``begin[z * K + arm]`` is the next one that segment z
-    takes. Where it does not ask about the arm that is always the end: its queue is empty.
-    """
-    n_arms, is_judged = bets.n_arms, False
-    for z in range(bets.n_segments):
-        if not asks_about(bets, segments, z, arm):
-            begin[z * n_arms + arm] = end[arm]
-            continue
-        lacks = next_missing(bets, segments, z)
-        while lacks >= 0 and begin[z * n_arms + lacks] < end[lacks]:
-            at = z * n_arms + lacks
-            sign = log[begin[at] % len(log), lacks * bets.n_segments + z]
-            begin[at] += 1
-            judged = segments.judged[z]
-            take(bets, segments, z, lacks, sign)
-            if segments.judged[z] > judged:
-                is_judged = True
-                for k in range(n_arms):
-                    if not asks_about(bets, segments, z, k):
-                        begin[z * n_arms + k] = end[k]
-            lacks = next_missing(bets, segments, z)
-    return is_judged
-
-
-def is_asked_about(bets: Bets, segments: Segments, arm: int) -> bool:
-    """Whether any undecided segment asks about an arm."""
-    n_asking = 0
-    for z in range(bets.n_segments):
-        n_asking += asks_about(bets, segments, z, arm)
-    return n_asking > 0
-
-
-def arrays(record: Any) -> Any:
-    """A named tuple whose lists are arrays."""
-    lists = {name: np.array(v) for name, v in record._asdict().items() if isinstance(v, list)}
-    return record._replace(**lists)
 
 
 @dataclass(frozen=True, eq=False)

@@ -64,11 +64,16 @@ class Point(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What is kept of a trial on request: points of its curves, the last one its end, and pulls."""
+    """What is kept of a trial on request: points of its curves, the last one its end, and pulls.
+
+    ``groups`` has the same points of each group of players, empty where there are none: the plays
+    and messages of its members, and, where they are of segments, the arms open to them.
+    """
 
     points: tuple[Point, ...]
     pulls_per_arm: tuple[int, ...]
     pulls_per_player: tuple[int, ...]
+    groups: tuple[tuple[Point, ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -88,17 +88,17 @@ def _play(run: Run, record: bool) -> Record | None:
             run.advance()
             run.scenario.check_goes_on(run.samples, int(run.group["broadcasts"]))
         return None
-    points: list[Point] = []
+    points: list[list[Point]] = []
     for stop in checkpoints():
         while run.samples < stop and not run.over:
             run.advance(most=min(stop - run.samples, BLOCK))
-        sent = int(run.group["broadcasts"])
-        points.append(Point(run.samples, int(run.group["suboptimal"]), sent, run.arms_left))
+        points.append(run.points())
         if run.over:
             break
-        run.scenario.check_goes_on(run.samples, sent)
+        run.scenario.check_goes_on(run.samples, int(run.group["broadcasts"]))
+    everybody, *groups = zip(*points, strict=True)
     pulls = run.tables.arm_pulls.tolist(), run.tables.player_pulls.tolist()
-    return Record(tuple(points), *map(tuple, pulls))
+    return Record(everybody, tuple(pulls[0]), tuple(pulls[1]), tuple(groups))
 
 
 def compile_loop(scenario: Scenario) -> None:
@@ -110,8 +110,14 @@ def compile_loop(scenario: Scenario) -> None:
     if scenario.runs_on not in ("event", "passes"):
         return
     spec = scenario.spec
-    few = min(scenario.n_players, spec.scheme.fewest_players(spec))
-    toy = Scenario(spec, Problem("compile", scenario.problem.means), few, horizon=1)
+    n_segments = len(spec.scheme.sending.segments)
+    few = min(scenario.n_players, max(n_segments, spec.scheme.fewest_players(spec)))
+    problem = Problem("compile", means := scenario.problem.means)
+    if n_segments:
+        problem = Problem(
+            "compile", groups=(means,) * n_segments, shares=(1.0 / n_segments,) * n_segments
+        )
+    toy = Scenario(spec, problem, few, horizon=1)
     if scenario.runs_on == "event":
         Run(toy).advance(1)
         return

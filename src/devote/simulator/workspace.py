@@ -95,6 +95,7 @@ class Tables(NamedTuple):
     counts messages: a slot is an arm, or one of two more, whose meaning is the scheme's.
     ``by_arm`` has numbers of the scheme's own for each arm, ``shared`` marks the arms still open
     to all. ``before`` and ``out`` are buffers.
+    ``by_group`` counts suboptimal pulls and messages of each group of players, if counting.
     """
 
     groups: Any
@@ -108,6 +109,7 @@ class Tables(NamedTuple):
     events: Any
     arm_pulls: Any
     player_pulls: Any
+    by_group: Any
 
 
 class EventView(NamedTuple):

@@ -46,11 +46,13 @@ export interface Joined {
 export type Outcome = "accepted" | "duplicate" | "refused";
 /** What a page accepts: at most this e of local differential privacy, and only this specification. */
 export interface Pins {
-    readonly privacy?: number;
+    readonly privacy?: number | undefined;
     readonly fingerprint?: string;
+    /** What is left of the page's budget. */
+    readonly left?: number | undefined;
 }
 /** Refuse a survey that is weaker than the page accepts, or is another one. */
-export declare const checkPins: ({ privacy, fingerprint: print }: Pins, survey: Survey) => void;
+export declare const checkPins: ({ privacy, fingerprint: print, left }: Pins, survey: Survey) => void;
 /** One experiment at its address. */
 export declare class Board {
     #private;

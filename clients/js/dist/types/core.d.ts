@@ -4,6 +4,7 @@
  */
 import { DevoteError } from "./errors.js";
 import { type Play, type State } from "./state.js";
+import { type Limits } from "./limits.js";
 import type { Store } from "./store.js";
 type Step<T> = (state: State, save: () => void) => T;
 export declare class Core {
@@ -19,6 +20,8 @@ export declare class Core {
     step<T>(step: Step<T>): Promise<T>;
     /** The same for a step that always changes something. */
     change(step: (state: State) => void): Promise<void>;
+    /** Enter the survey among those of this origin, before it is joined; see `limits.ts`. */
+    admit(limits: Limits): Promise<number | undefined>;
     /** Whether this page was the first to hand out the play, and was not left since. */
     isOwn(id: string): boolean;
     /** The page is left. */

@@ -1,5 +1,6 @@
 import { DevoteError } from "./errors.js";
-export interface Options {
+import type { Limits } from "./limits.js";
+export interface Options extends Limits {
     /** The arm to show when nothing better is known in time. */
     readonly fallback: string;
     /** At most so many milliseconds pass before `choose` answers; 500 unless set. */
@@ -15,6 +16,10 @@ export interface Options {
      * page without the client. When the page is left is then seen on the network.
      */
     readonly leave?: "send";
+    /** Show the arm of the first question until the survey has settled or the arm is out, and ask once only. */
+    readonly sticky?: boolean;
+    /** `"required"`: nothing is stored or sent before `consent()` is called, on each page. */
+    readonly consent?: "required";
 }
 /** Of whom a choice is. */
 export interface Visitor {
@@ -56,6 +61,8 @@ export declare const join: (url: string, options: Options) => Device;
 export declare const resume: () => Promise<Device[]>;
 export declare class Device {
     #private;
+    /** The visitor has consented: take part, after `consent: "required"`. */
+    consent(): Promise<void>;
     /** Resolves when the attempt to take part has ended, well or not. */
     get ready(): Promise<void>;
     /** What to show. Never fails, and answers within the time given. */

@@ -1,5 +1,5 @@
 /** What can go wrong, by a code that a page can act on. */
-export type Code = "unsupported" | "storage" | "full" | "scheme" | "invite" | "origin" | "version" | "unknown" | "server" | "offline" | "busy" | "pinned" | "changed" | "refused" | "clock" | "segment" | "reward";
+export type Code = "unsupported" | "storage" | "full" | "scheme" | "invite" | "origin" | "version" | "unknown" | "server" | "offline" | "busy" | "limits" | "out" | "consent" | "pinned" | "changed" | "refused" | "clock" | "segment" | "reward";
 /** An error of this client: `code` for programs, `message` for people. */
 export declare class DevoteError extends Error {
     readonly code: Code;

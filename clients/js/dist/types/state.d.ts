@@ -46,6 +46,11 @@ export interface State {
     /** Cannot be read out, only signed with. */
     readonly key: CryptoKey;
     readonly voter: string;
+    /** A number in [0, 1) that decides whether this browser is in the traffic; it never leaves the store. */
+    readonly draw: number;
+    exclusive: string | null;
+    /** The e that it takes of a budget. */
+    spends: number;
     invite: string | null;
     enrolled: boolean;
     told: Told | null;
@@ -72,6 +77,8 @@ export declare const isOpen: (play: Play) => boolean;
 export declare const replyAfter: (state: State) => number;
 /** Put a question, if one may be asked. */
 export declare const ask: (state: State, wall: number, endsWithPage?: boolean) => Play | null;
+/** The arm of the first question, which a sticky page goes on to show while it is not out. */
+export declare const kept: (state: State) => number | null;
 /** Whether it was asked on an earlier page and waits to be answered, or an answer waits to leave. */
 export declare const hasWaiting: (state: State) => boolean;
 /** Make the answer's content, and forget what it was made of. */

@@ -11,5 +11,7 @@ export declare class Store {
     write(state: State): Promise<void>;
     /** Make a step: `step` changes the record and says by `save` that it did. On disk when this returns. */
     step<T>(url: string, step: (state: State, save: () => void) => T): Promise<T>;
+    /** The same for a step that looks at the other records of this origin too, and always changes its own. */
+    stepAmong<T>(url: string, step: (state: State, others: State[]) => T): Promise<T>;
     close(): void;
 }

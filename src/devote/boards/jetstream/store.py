@@ -161,7 +161,8 @@ class JetStreamStore(SqliteStore):
             super().get(name)  # or it is unknown
         match given["do"]:
             case "open":
-                return super().create_from(given["record"], most=most)
+                state = ExperimentState(**given["state"])
+                return super().create_from(given["record"], most=most, state=state)
             case "change":
                 return super().change(name, at=at, **given["change"])
             case "delete":
@@ -179,6 +180,8 @@ class JetStreamStore(SqliteStore):
                 posts = [(name, _envelope(item)) for item in given["posts"]]
                 # Whoever wrote the command has checked the signatures.
                 return super().post_all(posts, most=most, at=at, check=lambda envelope, scope: True)
+            case "withdraw":
+                return super().withdraw(name, given["arm"], at=at)
             case "copy":
                 self._copies.setdefault(given["copy"], []).append(given["part"])
                 return True
@@ -215,10 +218,21 @@ class JetStreamStore(SqliteStore):
 
     # Experiments.
 
-    def create(self, experiment: Experiment, *, most: int | None = None) -> Receipt:
+    def create(
+        self,
+        experiment: Experiment,
+        *,
+        most: int | None = None,
+        ends: int | None = None,
+        delete_after: int | None = None,
+    ) -> Receipt:
         """Open an experiment; duplicate if the very same is there, refused if another is."""
         subject, record = _of(experiment.board), record_of(experiment)
-        receipt = self.connection.run(self._command("open", subject, record=record, most=most))
+        state = ExperimentState().changed(
+            self.clock(), {"ends": ends, "delete_after": delete_after}
+        )
+        given = {"record": record, "state": asdict(state), "most": most}
+        receipt = self.connection.run(self._command("open", subject, **given))
         assert isinstance(receipt, Receipt)
         return receipt
 
@@ -384,6 +398,13 @@ class JetStreamStore(SqliteStore):
             done = iter(self.connection.run(work))
         return [next(done) if receipt is None else receipt for receipt in receipts]
 
+    def withdraw(self, name: str, arm: int, *, at: float | None = None) -> Receipt:
+        """Enter in the log that an arm is withdrawn; refused twice, and where it is too late."""
+        work = self._command("withdraw", _of(self.get(name).board), name=name, arm=arm)
+        receipt = self.connection.run(work)
+        assert isinstance(receipt, Receipt)
+        return receipt
+
     def rows(self, name: str, after: int = 0, limit: int | None = None) -> tuple[int, list[Row]]:
         """The board's last number, and the messages above ``after``; at most ``limit``, the first.
 
@@ -436,7 +457,7 @@ class JetStreamStore(SqliteStore):
                 )
             await self.invites.add(experiment.board, content.invites)
             await asyncio.to_thread(check)
-            record, state = record_of(experiment), asdict(content.state)
+            record, state = record_of(experiment, content.secret), asdict(content.state)
             given = {"record": record, "state": state, "copy": copy}
             receipt: Receipt = await self._command("adopt", subject, **given)
             if receipt.outcome is not Outcome.ACCEPTED:

@@ -12,10 +12,14 @@ export function armRow() {
     element("span", { class: "track", "aria-hidden": "true" },
       element("span", { class: "fill" }), element("span", { class: "mark" })),
     element("span", { class: "count" }, element("b"), element("small")),
-    element("span", { class: "state" }));
+    element("span", { class: "state" }, element("span"), element("small")));
 }
 
-export const rule = (view) => view.notes.join(" ").replaceAll(" %", "\u00a0%");
+const bound = (text) => text.replaceAll(" %", "\u00a0%");
+const AGAINST = "Points are the difference to the current option, and where it truly lies.";
+
+export const rule = (view) => bound(view.notes.slice(0, 1).join(" ") + (view.baseline && view.estimates !== null ? ` ${AGAINST}` : ""));
+export const moreNotes = (view) => bound(view.notes.slice(1).join(" "));
 
 // Where the scale of estimates ends, in thousandths as they are.
 export function end(estimates) {
@@ -72,7 +76,8 @@ export function drawArm(row, arm, [from, to, at], [value, more]) {
   setText(name, arm.name);
   setText(count.firstElementChild, value);
   setText(count.lastElementChild, more);
-  setText(state, arm.state);
+  setText(state.firstElementChild, arm.state);
+  setText(state.lastElementChild, arm.difference ?? "");
   bar.style.left = `${from}%`;
   bar.style.width = `${to - from}%`;
   mark.hidden = at === null;
@@ -94,7 +99,7 @@ function showScale(view, full) {
 export function showArms(view) {
   const most = Math.max(0, ...view.arms.map((arm) => arm.count ?? 0));
   const full = view.estimates !== null ? end(view.estimates) : Math.max(most, ROOM * (view.needed ?? 0));
-  const what = view.estimates !== null ? "estimated means" : view.heading;
+  const what = view.estimates !== null ? "how often it is liked" : view.heading;
   setText(byId("counted"), what ? `${capital(what)}, by option` : "Options");
   setText(byId("rule"), view.segments.length > 0 ? "" : rule(view));
   setAll(byId("arms"), { class: view.estimates === null ? "arms" : "arms estimated" });

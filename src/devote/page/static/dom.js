@@ -54,3 +54,10 @@ export function counted(count, one, many = `${one}s`) {
 export const whole = (count) => count.toLocaleString("en");
 
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
+
+// What to do, in one line; the time left does not follow from the log.
+export function headline({ advice, so_far: soFar, now }) {
+  if (advice.kind !== "keep") return advice.text;
+  if (!now.open) return `No answer: it was closed after ${soFar}`;
+  return advice.text + (now.left === null ? "" : `, ${now.left} left`);
+}

@@ -1,8 +1,9 @@
 // One experiment: everything is drawn from a view, nothing is decided here.
 
-import { showArms } from "./arms.js";
-import { byId, capital, counted, element, fill, listed, setAll, setText, whole } from "./dom.js";
-import { showSegments, verdict as segmentsVerdict } from "./segments.js";
+import { moreNotes, showArms } from "./arms.js";
+import { byId, capital, counted, element, fill, headline, setAll, setText, whole } from "./dom.js";
+import { showOperate } from "./operate.js";
+import { showSegments } from "./segments.js";
 import { showTimeline } from "./timeline.js";
 
 function percent(value) {
@@ -11,46 +12,52 @@ function percent(value) {
   return `${Number((100 * value).toPrecision(2))} %`;
 }
 
-// --- the answer ---------------------------------------------------------------------------
+// --- what to do, and what is known ---------------------------------------------------------
 
-function lastOut(view) {
-  const out = view.arms.filter((arm) => arm.out_at !== null);
-  const last = out.reduce((a, b) => (b.out_at > a.out_at ? b : a), { out_at: 0 });
-  return last.name === undefined ? "" : ` Last to go: ${last.name}.`;
-}
-
-function verdict(view) {
-  if (view.segments.length > 0) return segmentsVerdict(view);
-  if (view.status === "agreed") return `The answer: ${view.answer[0]}`;
-  if (view.status === "stalled") {
-    const [first, next] = view.answer.map((name) => view.arms.find((arm) => arm.name === name));
-    return `Stalled: the devices could not agree between ${listed(view.answer)}, and none has ` +
-      "anything left to say" +
-      (next !== undefined && first.count !== next.count ? `; ${first.name} leads. ` : ". ") +
-      `Either these options are within ${view.epsilon} of each other, or different devices have ` +
-      "different favourites, or chance misled some devices.";
-  }
-  const left = `Open: ${view.open} of ${view.options} options are left.`;
-  if (view.leader === null) return left + lastOut(view);
-  const lead = `In the lead: ${view.leader}.`;
-  return view.open === view.options ? `Open. ${lead}` : `${left} ${lead}${lastOut(view)}`;
+function showFactsIn(id, facts) {
+  const make = () => element("div", {}, element("dt"), element("dd"));
+  fill(byId(id), facts.length, make).forEach((node, k) => {
+    setText(node.firstElementChild, facts[k][0]);
+    setText(node.lastElementChild, facts[k][1]);
+  });
 }
 
 function showFacts(view) {
   const of = view.players === null ? "" : ` of ${whole(view.players)}`;
-  const facts = [
-    ...((view.standing ?? "open") === "open" ? [] : [["Experiment", view.standing]]),
+  showFactsIn("facts", [
+    ["Experiment", view.standing],
     ["Devices", `${whole(view.enrolled)}${of}`],
     ["Messages", whole(view.number)],
-    ...view.facts.map(([label, text]) => [capital(label), text]),
+    ...(view.now.rate === null ? [] : [["Messages a day", whole(Math.round(view.now.rate))]]),
+    ...(view.baseline ? [["Current option", view.baseline]] : []),
+    ["Differences that matter", `above ${Number((100 * view.epsilon).toPrecision(3))} points`],
+  ]);
+  showFactsIn("technical", [
     ["Scheme", `${view.scheme}, ${view.algorithm}`],
-    ["Good enough", `within ${view.epsilon} of the best`],
-  ];
-  const make = () => element("div", {}, element("dt"), element("dd"));
-  fill(byId("facts"), facts.length, make).forEach((node, k) => {
-    setText(node.firstElementChild, facts[k][0]);
-    setText(node.lastElementChild, facts[k][1]);
+    ...view.facts.map(([label, text]) => [capital(label), text]),
+  ]);
+}
+
+function showWarnings(view) {
+  const warnings = [...view.warnings, ...(view.now.warning === null ? [] : [view.now.warning])];
+  fill(byId("warnings"), warnings.length, () => element("li")).forEach((node, k) => {
+    setText(node, warnings[k]);
   });
+}
+
+function showDays(view) {
+  byId("daily").hidden = view.now.days.length === 0;
+  const make = () => element("tr", {}, element("td"), element("td"), element("td"));
+  fill(byId("days"), view.now.days.length, make).forEach((row, k) => {
+    view.now.days[k].forEach((value, i) => { setText(row.children[i], i ? whole(value) : value); });
+  });
+}
+
+function showLinks(view) {
+  const address = `experiments/${encodeURIComponent(view.name)}`;
+  setAll(byId("address"), { href: address });
+  setAll(byId("tally"), { href: `${address}/tally` });
+  setAll(byId("log"), { href: `${address}/messages` });
 }
 
 // --- how far it is ------------------------------------------------------------------------
@@ -75,7 +82,6 @@ function showProgress(view) {
 function showBounds(view) {
   const make = () => element("div", {}, element("dt", {}, element("b"), element("small")),
     element("dd"));
-  byId("sure").hidden = view.bounds.length === 0;
   fill(byId("bounds"), view.bounds.length, make).forEach((node, k) => {
     const bound = view.bounds[k];
     const [value, name] = node.firstElementChild.children;
@@ -94,7 +100,8 @@ function showDevice(view) {
   const device = view.device;
   const messages = device === null ? [] : device.messages;
   const hidden = device === null ? 0 : device.count - messages.length;
-  setText(byId("sent"), device === null ? "No device has sent anything yet." :
+  setText(byId("sent"), view.log === "operator" ? "The operator shows the log to nobody else." :
+    device === null ? "No device has sent anything yet." :
     `This device has sent ${counted(device.count, "message")}` +
     (hidden ? `, of which the last ${messages.length} are shown.` : ".") +
     (device.most === null ? "" : ` The most that any has sent is ${device.most}.`));
@@ -111,8 +118,10 @@ function showDevice(view) {
 export function showExperiment(view) {
   document.title = `${view.name} · devote`;
   setText(byId("name"), view.name);
-  setText(byId("verdict"), verdict(view));
-  setAll(byId("verdict"), { class: `verdict ${view.status}` });
+  setText(byId("verdict"), headline(view));
+  setAll(byId("verdict"), { class: `verdict ${view.now.open ? view.advice.kind : view.advice.kind.replace("keep", "none")}` });
+  setText(byId("meaning"), view.meaning);
+  showWarnings(view);
   showProgress(view);
   showFacts(view);
   showSegments(view);
@@ -120,4 +129,8 @@ export function showExperiment(view) {
   showTimeline(view);
   showBounds(view);
   showDevice(view);
+  showDays(view);
+  showLinks(view);
+  setText(byId("notes"), moreNotes(view));
+  showOperate(view);
 }

@@ -1,19 +1,10 @@
 // The list of experiments.
 
-import { byId, counted, element, fill, listed, setAll, setText, whole } from "./dom.js";
-
-const STATES = { open: "open", agreed: "answered", stalled: "stalled" };
+import { byId, counted, element, fill, headline, setAll, setText, whole } from "./dom.js";
 
 function card() {
   return element("li", {}, element("a", {},
     element("strong"), element("span", { class: "state" }), element("span")));
-}
-
-function outcome(item) {
-  if (item.decided !== null) return `${item.decided[0]} of ${counted(item.decided[1], "segment")} decided`;
-  if (item.status === "agreed") return item.answer[0];
-  if (item.status === "stalled") return `no agreement between ${listed(item.answer)}`;
-  return `${item.open} of ${counted(item.options, "option")} left`;
 }
 
 export function showList(items) {
@@ -24,9 +15,9 @@ export function showList(items) {
     const link = node.firstElementChild;
     const [name, state, facts] = link.children;
     setAll(link, { href: `#${encodeURIComponent(item.name)}` });
-    setAll(state, { class: `state ${item.status}` });
+    setAll(state, { class: `state ${item.advice.kind}` });
     setText(name, item.name);
-    setText(state, `${STATES[item.status]}: ${outcome(item)}`);
+    setText(state, headline(item));
     const of = item.players === null ? "" : ` of ${whole(item.players)}`;
     setText(facts, `${whole(item.enrolled)}${of} devices, ${counted(item.number, "message")}`);
   });

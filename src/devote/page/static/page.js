@@ -5,6 +5,7 @@
 import { byId, setAll, setText } from "./dom.js";
 import { showExperiment } from "./experiment.js";
 import { showList } from "./list.js";
+import { prepareForms } from "./operate.js";
 
 const LOOK_AT_MOST_EVERY = 250;
 const LOOK_AT_LEAST_EVERY = 5000;
@@ -90,6 +91,8 @@ function show(section, problem = "") {
   byId("list").hidden = section !== "list";
   byId("experiment").hidden = section !== "experiment";
   byId("error").hidden = section !== "error";
+  byId("open").hidden = section !== "open";
+  byId("link").hidden = section === "open";
   setText(byId("problem"), problem);
 }
 
@@ -154,6 +157,11 @@ async function follow(at) {
 function arrive() {
   if (visit !== null) visit.leave();
   visit = null;
+  if (chosen() === "/open") {
+    document.title = "Open an experiment · devote";
+    show("open");
+    return;
+  }
   if (document.hidden) return;
   visit = new Visit(chosen());
   follow(visit);
@@ -169,4 +177,5 @@ byId("skip").addEventListener("click", (event) => {
   event.preventDefault();  // the address names the experiment, not a place on the page
   byId("main").focus();
 });
+prepareForms(() => visit?.wake());
 arrive();

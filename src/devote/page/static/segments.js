@@ -1,21 +1,9 @@
 // The kinds of users, each with its answer or what leads there, how far it is, and its estimates.
 
 import { armRow, drawArm, end, placesOf, rule, textsOf } from "./arms.js";
-import { byId, capital, counted, element, fill, listed, setAll, setText } from "./dom.js";
+import { byId, capital, element, fill, setAll, setText } from "./dom.js";
 
 const OPEN_AT_MOST = 4;  // with more segments, estimates are shown when asked for
-
-const settled = (segments) => segments.filter((segment) => segment.answer !== null);
-const answers = (view) => listed(settled(view.segments)
-  .map(({ name, answer }) => `${view.arms[answer].name} for ${name}`), 64);
-
-// The line at the top of the page.
-export function verdict(view) {
-  const done = settled(view.segments).length;
-  if (view.status === "agreed") return `Every segment has its answer: ${answers(view)}.`;
-  const of = `${done} of ${counted(view.segments.length, "segment")}`;
-  return `Open: ${of} ${done === 1 ? "has its" : "have their"} answer` + (done ? `: ${answers(view)}.` : ".");
-}
 
 function row() {
   return element("li", {},

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from devote.protocol.errors import SpecError
 from devote.protocol.learner import LearnerSettings
+from devote.protocol.messages import Withdrawal
 from devote.protocol.planning import Bound, Case, Guarantees, Planning, Promise, Wish
 from devote.protocol.scheme import About, Scheme, Sending, check
 from devote.protocol.spec import ExperimentSpec, check_names
@@ -68,7 +69,19 @@ def bounds(survey: "Survey", case: Case) -> tuple[Bound, ...]:
         text += " and pay all users alike"
     text += f"; up to {survey.liars:,} answers may lie" if survey.liars else "; no answer lies"
     text += "." if survey.answers == 1 else f". Users alike: {_users_differ(survey)}"
-    return (Bound("proved", min(found, delta), text),)
+    return (Bound("proved", *_with_withdrawals(case, min(found, delta), text)),)
+
+
+def _with_withdrawals(case: Case, bound: float, text: str) -> tuple[float, str]:
+    """The bound where the operator has withdrawn arms, perhaps because of what was answered."""
+    if not case.withdrawn:
+        return bound, text
+    total = min(1.0, (case.withdrawn + 1) * bound)
+    many = "1 option was" if case.withdrawn == 1 else f"{case.withdrawn} options were"
+    return total, (
+        f"{text} {many} withdrawn, which costs {case.withdrawn + 1} times {bound:g}; if the reason "
+        f"had nothing to do with the answers it is {bound:g} as before."
+    )
 
 
 def _segments_bound(survey: "Survey", case: Case) -> Bound:
@@ -86,7 +99,7 @@ def _segments_bound(survey: "Survey", case: Case) -> Bound:
         f"missing because of what it says; {lies}. Nothing is promised of a segment that is not "
         "decided."
     )
-    return Bound("proved", delta, text)
+    return Bound("proved", *_with_withdrawals(case, delta, text))
 
 
 def _guarantees(survey: "Survey", case: Case) -> Guarantees:
@@ -198,7 +211,7 @@ class Survey(Scheme):
     about: ClassVar[About] = About(
         summary="each device plays once and sends one noisy bit; the board learns",
         source="(this project's)",
-        messages=(Answer, SegmentedAnswer),
+        messages=(Answer, SegmentedAnswer, Withdrawal),
         parameters=PARAMETERS,
         default_algorithm="betting",
         why_order="answers are counted in the order in which they came, so they need one order",

@@ -25,7 +25,7 @@ The proof is in ``docs/proofs.md``.
 """
 
 import math
-from collections.abc import MutableSequence, Sequence
+from collections.abc import Container, MutableSequence, Sequence
 from typing import NamedTuple
 
 from devote.rules.randomizer import GRID
@@ -270,6 +270,41 @@ def log_capital(
         else:
             total += math.exp(term - highest)
     return highest + math.log(total / len(costs))
+
+
+def withdraw(bets: Bets, segments: Segments, z: int, arm: int) -> None:
+    """Take an arm out of segment z at an operator's wish; the others end the round that has begun.
+
+    A segment whose answer it was is open again; what is asked about again waits for the next round
+    (``judge_anew``).
+    """
+    at = z * bets.n_arms + arm
+    if segments.leader[z] == arm + 1:
+        segments.decided[z] = 0
+    segments.alive[at] = segments.signs[at] = 0
+    asked = [k for k in range(bets.n_arms) if asks_about(bets, segments, z, k)]
+    if has_begun(bets, segments, z) and (
+        next_missing(bets, segments, z) < 0 or len(asked) == 1  # a sign alone is in no pair
+    ):
+        _end_round(bets, segments, z)
+
+
+def has_begun(bets: Bets, segments: Segments, z: int) -> bool:
+    """Whether the round of a segment has any of its signs."""
+    return any(segments.signs[z * bets.n_arms : (z + 1) * bets.n_arms])
+
+
+def judge_anew(bets: Bets, segments: Segments, z: int, gone: Container[int]) -> None:
+    """Between rounds: judge by the pair counts, with all arms but those that were withdrawn."""
+    n_arms, first = bets.n_arms, z * bets.n_arms
+    for k in range(n_arms):
+        segments.alive[first + k] = 0 if k in gone else 1
+    for pair in range(first * n_arms, (first + n_arms) * n_arms):
+        segments.settled[pair] = 0
+    segments.decided[z] = segments.leader[z] = 0
+    segments.judged[z] = segments.rounds[z]
+    if segments.rounds[z] or sum(segments.alive[first : first + n_arms]) == 1:
+        _judge(bets, segments, z)
 
 
 def fewest_answers(bets: Bets) -> int:

@@ -17,9 +17,13 @@ from devote.protocol.spec import ExperimentSpec
 from devote.schemes.survey.segment_learner import (
     answers_expected,
     asks_about,
+    best_looking,
+    has_begun,
+    judge_anew,
     new_segments,
     next_missing,
     take,
+    withdraw,
 )
 from devote.schemes.survey.signed_subsets import is_signed_subset, unpack
 from devote.schemes.survey.tally import RHO, SegmentedAnswer, SurveyTally, clip, percent
@@ -52,6 +56,9 @@ class SegmentedAnswers(SurveyTally):
         self._answers = [0 for _ in rows]
         self._signs = [0 for _ in rows]
         self._present = [0 for _ in rows]
+        # Answers of devices that knew a segment as decided hold a coin: they count from here on.
+        self._since = [0] * self.n_segments
+        self._must_judge_anew: set[int] = set()
         self._asked = self._asks()
         self._expected: list[int | None] = [None] * self.n_segments
         self._next_mark = 1.0
@@ -78,7 +85,10 @@ class SegmentedAnswers(SurveyTally):
 
     def leader(self, z: int) -> int:
         """The arm that looked best for a segment when it was judged last; then its answer."""
-        return max(0, self.learners.leader[z] - 1)
+        arm = max(0, self.learners.leader[z] - 1)
+        if arm in self.withdrawn and not self.is_decided(z):
+            return best_looking(self._bets, self.learners, z)
+        return arm
 
     def left(self, z: int) -> list[int]:
         """The arms that may still be the answer of a segment."""
@@ -98,7 +108,8 @@ class SegmentedAnswers(SurveyTally):
 
     def _refusal(self, message: Message) -> str | None:
         reason = super()._refusal(message)
-        if reason is None and self._read(message) is None:
+        is_answer = isinstance(message, SegmentedAnswer)
+        if reason is None and is_answer and self._read(message) is None:
             return (
                 f"It does not hold {self._survey.subset} of {self.n_segments} segments.\\n"
                 "Discard the answer."
@@ -115,7 +126,7 @@ class SegmentedAnswers(SurveyTally):
         signs, has_changed = self._read(message), False
         assert signs is not None  # else it was refused
         for z, sign in enumerate(signs):
-            if self.is_decided(z):
+            if self.is_decided(z) or message.seen < self._since[z]:
                 continue
             at = z * self.spec.n_arms + arm
             self._answers[at] += 1
@@ -134,15 +145,38 @@ class SegmentedAnswers(SurveyTally):
     def _feed(self, z: int) -> bool:
         """Hand a segment what its round lacks, as long as that is there; whether it was judged."""
         bets, learners, first = self._bets, self.learners, z * self.spec.n_arms
-        before = learners.judged[z]
-        while (arm := next_missing(bets, learners, z)) >= 0 and self._queues[first + arm]:
+        is_judged = False
+        while True:
             judged = learners.judged[z]
-            take(bets, learners, z, arm, self._queues[first + arm].popleft())
+            if z in self._must_judge_anew and not has_begun(bets, learners, z):
+                self._must_judge_anew.remove(z)
+                judge_anew(bets, learners, z, self.withdrawn)
+                judged = -1
+            elif (arm := next_missing(bets, learners, z)) >= 0 and self._queues[first + arm]:
+                take(bets, learners, z, arm, self._queues[first + arm].popleft())
+            else:
+                return is_judged
             if learners.judged[z] > judged:
-                for k in range(self.spec.n_arms):
-                    if not asks_about(bets, learners, z, k):
-                        self._queues[first + k].clear()
-        return learners.judged[z] > before
+                is_judged = True
+                self._clear_queues(z)
+
+    def _clear_queues(self, z: int) -> None:
+        """Empty the queues of the arms that a segment does not ask about."""
+        for k in range(self.spec.n_arms):
+            if not asks_about(self._bets, self.learners, z, k):
+                self._queues[z * self.spec.n_arms + k].clear()
+
+    def _withdraw(self, arm: int) -> None:
+        for z in range(self.n_segments):
+            is_answer = self.is_decided(z) and self.leader(z) == arm
+            withdraw(self._bets, self.learners, z, arm)
+            if is_answer:
+                self._since[z] = self.snapshot
+            if not self.is_decided(z):
+                self._must_judge_anew.add(z)
+                self._clear_queues(z)
+                self._feed(z)
+        self._asked = self._asks()
 
     def _asks(self) -> tuple[int, ...]:
         asked = {arm for z in range(self.n_segments) for arm in self.asked_by(z)}
@@ -233,6 +267,8 @@ class SegmentedAnswers(SurveyTally):
     def _state(self, arm: int) -> str:
         names = self._survey.segments
         won = [names[z] for z in range(len(names)) if self.is_decided(z) and self.leader(z) == arm]
+        if arm in self.withdrawn:
+            return "withdrawn"
         if won:
             return f"the answer for {', '.join(won)}"
         if arm not in self.shared:

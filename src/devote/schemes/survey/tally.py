@@ -19,9 +19,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from devote.protocol.learner import Learner
-from devote.protocol.messages import ARM, WHOLE, Message, Number, message
+from devote.protocol.messages import ARM, OPERATOR, WHOLE, Message, Number, Withdrawal, message
 from devote.protocol.scheme import Estimates, Status, Tally
 from devote.protocol.spec import ExperimentSpec
+from devote.rules import betting
 from devote.rules.randomizer import GRID
 from devote.schemes.estimate import answers_expected
 from devote.schemes.survey.arrival import ArrivalTest
@@ -135,7 +136,8 @@ def seeds(spec: ExperimentSpec) -> tuple[int, int]:
 MISMATCH = (
     "Answers are missing for a reason: some options are answered more often than others that were "
     "asked about as often. The error that is proved here is only for answers whose arrival does "
-    "not depend on what they say, so nothing is proved of this experiment."
+    "not depend on what they say, so nothing is proved of this experiment. Find out why (does a "
+    "click leave the page before its answer is sent?), and start a new one."
 )
 
 
@@ -152,6 +154,7 @@ class SurveyTally(Tally):
         self._survey = cast("Survey", spec.scheme)
         self._given: dict[tuple[str, int], tuple[int, ...]] = {}
         self._counts = [0] * spec.n_arms
+        self.withdrawn: list[int] = []
         self.arrival = ArrivalTest(spec.n_arms, self._survey.liars)
 
     def __len__(self) -> int:
@@ -168,7 +171,14 @@ class SurveyTally(Tally):
     def asked(self) -> tuple[int, ...]:
         """The arms that are asked about now, among which devices draw."""
 
+    @property
+    def snapshot(self) -> int:
+        """The number of the public tally: all answers and withdrawals so far."""
+        return len(self._given) + len(self.withdrawn)
+
     def _refusal(self, message: Message) -> str | None:
+        if isinstance(message, Withdrawal):
+            return None if message.arm in self.withdrawn else self._why_not_withdrawn(message)
         if type(message) is not self.form:
             has = "segments" if self._survey.segments else "no segments"
             return f"This survey has {has}, so it takes another kind of answer.\nDiscard this one."
@@ -188,10 +198,33 @@ class SurveyTally(Tally):
             return "This survey is decided.\nDiscard the answer, and play the arm that won."
         return None
 
+    def _why_not_withdrawn(self, message: Withdrawal) -> str | None:
+        if message.voter != OPERATOR:
+            return "Only the operator withdraws an option.\nDiscard the message."
+        name = self.spec.arm_names[message.arm]
+        if self.spec.algorithm != "betting":
+            return (
+                f"With {self.spec.algorithm} nothing is proved of an answer once an option was "
+                "withdrawn.\nClose the experiment, and open another without the option."
+            )
+        if self.status() != "open":
+            return "This survey is decided: its answer stays.\nClose the experiment instead."
+        if len(self.withdrawn) == self.spec.n_arms - 1:
+            return f"{name!r} is the last option.\nClose the experiment instead."
+        return None
+
     def add(self, message: Message) -> bool:
-        """Take in an answer; one that is refused changes nothing."""
+        """Take in an answer or a withdrawal; one that is refused changes nothing."""
         if self._refusal(message) is not None:
             return False
+        if isinstance(message, Withdrawal):
+            if message.arm in self.withdrawn:
+                return False
+            self.withdrawn.append(message.arm)
+            self.arrival.withdraw(message.arm)
+            self._withdraw(message.arm)
+            self.arrival.asks(self.snapshot, self.asked)
+            return True
         assert isinstance(message, Answer | SegmentedAnswer)
         key, arm = (message.voter, message.number), message.arm
         if key in self._given:
@@ -200,31 +233,38 @@ class SurveyTally(Tally):
         self._counts[arm] += 1
         self.arrival.add(arm, message.seen)
         if self._take(message):
-            self.arrival.asks(len(self), self.asked)
+            self.arrival.asks(self.snapshot, self.asked)
         return True
 
     @property
     def mismatch(self) -> str | None:
-        """What is wrong if answers are missing for a reason, as a sentence; None if they are not.
-
-        Answers about each arm stand beside how many there would be if none were missing.
-        """
-        if not self.arrival.has_mismatch:
-            return None
-        return MISMATCH
+        """What is wrong if answers are missing for a reason, as sentences; None if they are not."""
+        return MISMATCH if self.arrival.has_mismatch else None
 
     @abstractmethod
     def _take(self, message: Any) -> bool:
         """Learn from a new answer; returns whether other arms are asked about now."""
 
+    @abstractmethod
+    def _withdraw(self, arm: int) -> None:
+        """Learn that an arm is gone; what was dropped in its favour comes back."""
+
     def public(self, n_players: int | None = None) -> dict[str, Any]:
-        """What a device reads; an answer repeats ``snapshot``, the answers counted so far."""
-        return {
+        """What a device reads; an answer repeats ``snapshot``.
+
+        ``withdrawn`` and ``mismatch`` are there only if there is something to say.
+        """
+        values = {
             **super().public(n_players),
             "asked": list(self.asked),
             "counts": list(self._counts),
-            "snapshot": len(self),
+            "snapshot": self.snapshot,
         }
+        if self.withdrawn:
+            values["withdrawn"] = list(self.withdrawn)
+        if self.arrival.has_mismatch:
+            values["mismatch"] = True
+        return values
 
 
 class Answers(SurveyTally):
@@ -247,9 +287,11 @@ class Answers(SurveyTally):
         self.shared_mask = self.learner.state.alive
         self._seeds = seeds(spec)
         self._steps = 0
+        self._out = [0] * spec.n_arms
         self._queues: list[deque[int]] = [deque() for _ in spec.arm_names]
         self._asked = self._asks()
         self._ones = [0] * spec.n_arms
+        self._must_judge_anew = False
         self._next_mark = 1
         self._marked: list[float] | None = None
         self._expected: tuple[int | None] | None = None
@@ -289,7 +331,13 @@ class Answers(SurveyTally):
     def _feed(self) -> bool:
         """Hand the learner the answers it asks for, as long as they are there."""
         learner, asked = self.learner, self._asked
-        while learner.best is None:
+        while True:
+            if self._must_judge_anew and not betting.has_begun(learner.rule, learner.state):
+                self._must_judge_anew = False
+                betting.judge_anew(learner.rule, learner.state, self.withdrawn, self._out)
+                self._ask_anew()
+            if learner.best is not None:
+                break
             arm = learner.pending
             if arm is None:
                 arm = learner.activate(uniform(*self._seeds, self._steps))
@@ -297,11 +345,24 @@ class Answers(SurveyTally):
             if not self._queues[arm]:
                 break
             learner.reward(float(self._queues[arm].popleft()))
-            self._asked = self._asks()
-            for k, is_asked in enumerate(self._asked):
-                if not is_asked:
-                    self._queues[k].clear()
+            self._ask_anew()
         return self._asked != asked
+
+    def _withdraw(self, arm: int) -> None:
+        learner = self.learner
+        if learner.pending is not None:
+            learner.abandon()
+        betting.withdraw(learner.rule, learner.state, arm, self._out)
+        self._must_judge_anew = True
+        self._ask_anew()
+        self._feed()
+
+    def _ask_anew(self) -> None:
+        """See which arms the learner asks about; the queues of all others are emptied."""
+        self._asked = self._asks()
+        for k, is_asked in enumerate(self._asked):
+            if not is_asked:
+                self._queues[k].clear()
 
     def _asks(self) -> list[bool]:
         learner = self.learner
@@ -330,6 +391,27 @@ class Answers(SurveyTally):
             rows.append((clip(mean), clip(mean - reach), clip(mean + reach)))
         return rows
 
+    def differences(self, arm: int) -> Estimates | None:
+        """By how much each arm pays more than this one, from the rounds that both were in.
+
+        All intervals hold at all times at once with probability at least 1 - delta. None for the
+        arm itself, for pairs without a round, and where the subroutine is another one.
+        """
+        if self.spec.algorithm != betting.ALGORITHM.name:
+            return None
+        rule, state, slope = self.learner.rule, self.learner.state, self._survey.slope
+        alpha, means = self.spec.delta / (self.spec.n_arms - 1), self._means()
+        rows: Estimates = []
+        for k in range(self.spec.n_arms):
+            ends = None if k == arm else betting.difference(rule, state, k, arm, alpha)
+            mine, other = means[k], means[arm]
+            if ends is None or mine is None or other is None:
+                rows.append(None)
+                continue
+            low, high = (min(1.0, max(-1.0, end / slope)) for end in ends)
+            rows.append((min(high, max(low, mine - other)), low, high))
+        return rows
+
     def _means(self) -> list[float | None]:
         share = self._survey.slope
         lowest = (1.0 - share) / 2.0
@@ -356,6 +438,8 @@ class Answers(SurveyTally):
         }
 
     def _state(self, arm: int) -> str:
+        if arm in self.withdrawn:
+            return "withdrawn"
         if not self.shared_mask[arm]:
             return "out"
         return "in the running" if self._asked[arm] else "not asked about now"
@@ -363,10 +447,11 @@ class Answers(SurveyTally):
     def _notes(self, *, is_estimated: bool) -> list[str]:
         survey = self._survey
         notes = [
-            "A dot is an option's estimated mean, its bar the interval around it. All intervals "
-            f"hold at all times with probability {percent(1.0 - self.spec.delta)} or more, if "
-            "devices tell the truth. The board compares options pair by pair, so it can decide "
-            "while bars overlap."
+            "A dot is how often users liked an option, as estimated; its bar is where the true "
+            "value lies, of all options and at all times with probability "
+            f"{percent(1.0 - self.spec.delta)} or more, if devices tell the truth. Options are "
+            "compared pair by pair, so an answer can "
+            "come while bars overlap."
         ]
         if survey.privacy is not None:
             notes.append(

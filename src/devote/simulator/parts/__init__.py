@@ -10,6 +10,7 @@ from devote.simulator.parts.decentralized import PART as DECENTRALIZED
 from devote.simulator.parts.isolated import PART as ISOLATED
 from devote.simulator.parts.jury import PART as JURY
 from devote.simulator.parts.pooled import PART as POOLED
+from devote.simulator.parts.segments import PART as SEGMENTS
 from devote.simulator.parts.survey import PART as SURVEY
 
 PARTS: dict[str, Part] = {
@@ -28,4 +29,4 @@ def register_part(scheme: str, part: Part) -> None:
 
 def part_of(scheme: Scheme) -> Part | None:
     """The part of a scheme; None where there is none."""
-    return PARTS.get(scheme.name)
+    return SEGMENTS if scheme.sending.segments else PARTS.get(scheme.name)

@@ -159,7 +159,7 @@ PART = Part(
     take=answer,
     group=("leader", "step", "wanted", "n_asked"),
     player=("given", "knows"),
-    arm_words=ASKED + 1,
+    by_arm=lambda constants, n_arms: (n_arms, ASKED + 1),
     keeps_log=True,
     messages_of_a_player=lambda constants: int(constants.answers),
 )

@@ -1,21 +1,12 @@
-"""The device that ships under the audit of privacy, and juries that rewards cannot choose.
-
-A device that keeps its promise of e = 1 is refused with probability 1e-6 at most. With 60 devices
-measured in each world, whatever tells the worlds apart for certain, as a moment or silence does,
-gives a lower bound of 1.2 and is caught; breaks that only shift probabilities are left to the
-simulated device (``tests/audit``), which takes thousands.
-"""
+"""Rewards cannot choose a jury, on devices that ship."""
 
 import random
 
 import pytest
 from tests.boards.local import here
 from tests.boards.memory import MemoryBoard
-from tests.device.watched_device import RealDevice, run
 from tests.device.worlds import HandClock, joined
 
-from devote.audit import audit_exposure
-from devote.audit.watched import SECRETS
 from devote.boards.identity import Identity
 from devote.device import steps
 from devote.device.core import Core
@@ -25,62 +16,17 @@ from devote.device.sync import sync_once
 from devote.protocol import ExperimentSpec
 from devote.rules.algorithm import ALGORITHMS, Algorithm, register
 from devote.rules.state import COUNT, keep_only
-from devote.schemes import Jury, Survey
+from devote.schemes import Jury
 from devote.theory import binomial_tail
 
-CLICKS = SECRETS[0]
-SURVEY = ExperimentSpec(arms=2, algorithm="mixture_elimination", scheme=Survey(1.0, answers=2))
-JURY = ExperimentSpec(
-    arms=2,
-    epsilon=0.4,
-    eta=0.1,
-    algorithm="mixture_elimination",
-    scheme=Jury(seats=300, seat_after=2, privacy=1.0, vote_after=30),
-)
 
-
-class ImpatientDevice(RealDevice):
-    """A play that has had no click for 50 seconds counts as 0 when the app is opened."""
-
-    expiry = Expiry(after=50.0, on_expire="zero")
-
-
-class EagerDevice(RealDevice):
-    """A reward asks for a round at once."""
-
-    def click(self, now):
-        super().click(now)
-        self._ask_for_a_round()
-
-
-def exposed(spec, make, secret, runs=180):
-    [row] = audit_exposure(spec, runs=runs, secrets=(secret,), make=make, confidence=1.0 - 1e-6)
-    return row
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("spec", "make", "secret"),
-    [(SURVEY, RealDevice, CLICKS), (JURY, ImpatientDevice, CLICKS)],
-)
-def test_the_device_that_ships_keeps_its_promise(spec, make, secret):
-    row = exposed(spec, make, secret)
-    assert not row.is_broken
-    assert row.success.interval[0] <= row.cap
-
-
-@pytest.mark.slow
-def test_an_answer_that_leaves_with_its_reward_is_caught_on_the_device(monkeypatch):
-    monkeypatch.setattr(steps, "_is_held", lambda entry, now: False)
-    # Rounds come at random moments too, so one in twenty moments misleads: more devices.
-    assert exposed(SURVEY, EagerDevice, CLICKS, runs=540).is_broken
-
-
-@pytest.mark.slow
-def test_a_wait_for_a_click_that_is_no_activation_is_caught_on_the_device(monkeypatch):
-    """Then users who click are active more often, and a private juror speaks sooner."""
-    monkeypatch.setattr(steps, "wake", lambda record, noise: None)
-    assert exposed(JURY, ImpatientDevice, CLICKS).is_broken
+def run(coroutine):
+    """Drive a coroutine whose board never waits."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise AssertionError("it waited")
 
 
 def _play_the_first(rule, state, u):
