@@ -408,7 +408,7 @@ def test_a_player_saved_and_restored_in_mid_run_goes_on_identically(scheme, seed
         else:
             turns.randrange(1)
     assert restarts.seen() == stays.seen()
-    event(f"said {min(3, len(stays.said))}")
+    event(f"sent {min(3, len(stays.sent))}")
 
 
 @every_example
