@@ -97,11 +97,11 @@ def test_what_is_not_signed_with_the_key_of_the_experiment_proves_nothing(devote
         assert "no snapshot" in ran.err
 
 
-def shows(device, output):
+def shows(device, said):
     """Whether a device's status says so, once the server has made another tally."""
     for _ in range(100):
         device.sync()
-        if any(output in reason for reason in device.status().degraded):
+        if any(said in reason for reason in device.status().degraded):
             return True
     return False
 
@@ -114,7 +114,7 @@ def shows(device, output):
         (lambda signed: replace(signed, number=7), "not signed"),
     ],
 )
-def test_a_device_says_that_a_tally_is_not_signed(store, tmp_path, monkeypatch, change, output):
+def test_a_device_says_that_a_tally_is_not_signed(store, tmp_path, monkeypatch, change, said):
     honest = type(store).tally
 
     def tell(self, name):
@@ -126,7 +126,7 @@ def test_a_device_says_that_a_tally_is_not_signed(store, tmp_path, monkeypatch, 
         for envelope in survey_answers(1, first=COUNT + 1):
             store.admit_known(NAME, [envelope.message.voter])
             store.post(NAME, envelope)
-        assert shows(device, output)
+        assert shows(device, said)
 
 
 def test_a_device_says_that_a_tally_is_old(store, tmp_path, monkeypatch):
