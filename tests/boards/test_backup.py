@@ -120,8 +120,8 @@ def test_a_damaged_store_can_be_replaced(tmp_path):
     ("content", "error", "says"),
     [
         (None, StoreError, "There is no store"),
-        (b"", StoreCorrupt, "is not a board store"),
-        (b"no database at all" * 300, StoreError, "cannot be copied"),
+        (b"", StoreCorrupt, "is a database, but not a board store"),
+        (b"no database at all" * 300, StoreCorrupt, "is not a SQLite file"),
     ],
 )
 def test_what_is_no_store_is_refused_and_nothing_is_made(tmp_path, content, error, says):

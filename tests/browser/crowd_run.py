@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -57,7 +57,7 @@ class Report:
     devices_done: int
     is_verified: bool
     seconds: float
-    asked_for: dict[str, set[tuple[str, str]]]
+    asked_for: dict[str, set[tuple[str, str]]] = field(repr=False)
 
     def check(
         self, browsers: int, devices: int, rates: Mapping[str, Sequence[float]] = example.CLICKS

@@ -68,3 +68,23 @@ def test_a_person_plays_a_device_and_goes_on_later(devote, address, monkeypatch)
     ran = devote("device", address, "--json")
     assert (ran.json["state"], ran.json["answer"]) == ("open", [])
     assert ran.err.count("? (0 to 1)") == 2
+
+
+SEGMENTS = SURVEY.replace("[scheme]", "[scheme]\nsegments = ['phone', 'desktop']")
+
+
+@pytest.mark.parametrize("address", [SEGMENTS], indirect=True)
+def test_a_segment_is_given_on_the_command_line_and_verify_tells_how_each_stands(devote, address):
+    words = ("device", address, "--means", ".9,.1", "--pulls", 1)
+    for wrong in (words, (*words, "--segment", "watch")):
+        ran = devote(*wrong)
+        assert (ran.code, "Use one of: phone, desktop" in ran.err) == (2, True)
+    first = devote(*words, "--segment", "phone", "--json")
+    assert (first.told["sent"], first.told["answer"]) == (1, [])
+    assert "phone" not in first.out + first.err
+    ran = devote("verify", address)
+    assert (ran.code, "  desktop: undecided, in the lead: red" in ran.out) == (0, True)
+    told = devote("verify", address, "--json").told["segments"]
+    assert told[0] == {"name": "phone", "status": "open", "leader": "red"}
+    ran = devote("demo", "--scheme", "survey", "--set", "segments=phone,desktop")
+    assert (ran.code, "users of this demonstration are of one kind" in ran.err) == (2, True)

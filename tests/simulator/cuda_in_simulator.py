@@ -57,6 +57,9 @@ def settings():
     spec = small_setting("ser3", "isolated", PROBLEMS["plain"]).spec
     survey = spec.with_(scheme={"name": "survey", "privacy": 8.0}, eta=0.2)
     yield "survey", Scenario(survey, PROBLEMS["plain"], 300, horizon=400), fed_event_loop
+    kinds = {"name": "survey", "privacy": 8.0, "segments": ["a", "b", "c"]}
+    segments = survey.with_(scheme=kinds, algorithm="betting", options={})
+    yield "segments", Scenario(segments, PROBLEMS["groups"], 300, horizon=400), fed_event_loop
 
 
 def main():

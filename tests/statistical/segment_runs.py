@@ -34,6 +34,8 @@ class Runs(NamedTuple):
     """Runs x segments: the segment's arm, -1 while it is undecided."""
     decided: np.ndarray
     """Runs x segments: after how many answers."""
+    returns: np.ndarray
+    """How often a segment asked about an arm again after it had not asked about it."""
 
 
 def array_segments(n_segments, n_arms):
@@ -84,6 +86,7 @@ def play_segments(
         np.zeros(runs, np.int64),
         np.full((runs, n_segments), -1),
         np.zeros((runs, n_segments), np.int64),
+        np.zeros(runs, np.int64),
     )
     upto = np.cumsum(np.array(shares, float) / np.sum(shares))
     upto[-1] = 1.0
@@ -92,6 +95,7 @@ def play_segments(
     ends = np.zeros((2, n_segments * n_arms), np.int64)
     signs = np.zeros(n_segments, np.int8)
     asked = np.zeros(n_arms, np.int64)
+    paused = np.zeros(n_segments * n_arms, np.int8)
     _loop()(
         bets,
         array_segments(n_segments, n_arms),
@@ -102,6 +106,7 @@ def play_segments(
         ends,
         signs,
         asked,
+        paused,
         out,
     )
     return out
@@ -110,7 +115,7 @@ def play_segments(
 @cache
 def _loop():
     @compiled
-    def surveys(bets, segments, means, upto, settings, queues, ends, signs, asked, out):
+    def surveys(bets, segments, means, upto, settings, queues, ends, signs, asked, paused, out):
         own, other, size, lies, cycle, most, seed = settings
         np.random.seed(seed)
         n_segments, n_arms = bets.n_segments, bets.n_arms
@@ -123,7 +128,7 @@ def _loop():
             for i in range(n_segments * n_arms):
                 segments.alive[i], segments.signs[i] = 1, 0
                 segments.sums[i], segments.pulls[i] = 0, 0
-                ends[0, i], ends[1, i] = 0, 0
+                ends[0, i], ends[1, i], paused[i] = 0, 0, 0
             for z in range(n_segments):
                 segments.leader[z], segments.rounds[z] = 0, 0
                 segments.judged[z], segments.decided[z] = 0, 0
@@ -192,8 +197,12 @@ def _loop():
                         take(bets, segments, z, lacks, queues[at, (ends[0, at] - 1) % ROOM])
                         if segments.judged[z] > before:
                             for k in range(n_arms):
+                                i = z * n_arms + k
                                 if not asks_about(bets, segments, z, k):
-                                    ends[0, z * n_arms + k] = ends[1, z * n_arms + k]
+                                    ends[0, i], paused[i] = ends[1, i], 1
+                                elif paused[i]:
+                                    out.returns[run] += 1
+                                    paused[i] = 0
             out.answers[run] = n
 
     return surveys

@@ -77,8 +77,8 @@ export class Core {
   ): Promise<{ play: Play; isNew: boolean } | null> {
     return this.step((state, save) => {
       const { play } = state;
-      if (isLate()) return null;
       if (takeSegment(state, segment)) save();
+      if (isLate()) return null;
       if (play !== null && isOpen(play) && (!play.endsWithPage || this.isOwn(play.id))) {
         if (!play.shared) save();
         play.shared = true;

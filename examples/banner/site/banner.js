@@ -47,7 +47,7 @@ function tell() {
     : joined ? "the one that leads" : "the usual one";
   at("answer").textContent = replyIn !== null ? `leaves in ${Math.ceil(replyIn)} s, whatever you do`
     : sent > 0 ? "sent: one blurred answer, and never again" : "not asked for";
-  at("kind").textContent = `${segment}, which only this browser knows`;
+  at("kind").textContent = `${segment}, which your answer does not tell`;
   at("all").textContent = best ? `have settled on ${best}` : leader ? `${leader} leads so far` : "not known yet";
   at("trouble").textContent = trouble ? trouble.message : joined ? "all is well" : "not yet";
 }

@@ -80,6 +80,7 @@ const transaction = () => {
   its.abort = () => { isAborted = true; };
   its.objectStore = () => ({
     get: (key) => request(records.has(key) ? clone(records.get(key)) : undefined),
+    getAll: () => request([...records.values()].map(clone)),
     put: (value) => { changes.set(value.url, clone(value)); return request(undefined); },
   });
   return its;

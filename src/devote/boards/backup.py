@@ -5,14 +5,11 @@ is written afresh, without anything that was deleted from the store.
 """
 
 import os
-import sqlite3
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
-from devote.boards.database import PATIENCE, Database, StoreBusy, StoreCorrupt, StoreError
+from devote.boards.database import Database, StoreBusy, StoreCorrupt, StoreError
 from devote.boards.store import LAYOUT
 
 SET_ASIDE = ".replaced"
@@ -24,7 +21,7 @@ def back_up(store: Path, target: Path) -> int:
     if not store.is_file():
         raise StoreError(f"There is no store {str(store)!r}.\nName the file that the server uses.")
     with closing(_open(store)) as db:
-        return copy_whole(lambda path: _translated(store, db, "VACUUM INTO ?", str(path)), target)
+        return copy_whole(db.copy_to, target)
 
 
 def copy_whole(copy: Callable[[Path], object], target: Path) -> int:
@@ -35,7 +32,7 @@ def copy_whole(copy: Callable[[Path], object], target: Path) -> int:
     os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     try:
         copy(partial)
-        _check(partial)
+        _open(partial).close()
         with partial.open("rb") as file:
             os.fsync(file.fileno())
         try:
@@ -54,7 +51,7 @@ def put_back(copy: Path, store: Path) -> Path | None:
     """
     if not copy.is_file():
         raise StoreError(f"There is no copy {str(copy)!r}.\nName a file that a backup has made.")
-    _check(copy)
+    _open(copy).close()
     aside = store.with_name(store.name + SET_ASIDE)
     if aside.exists():
         raise StoreError(
@@ -84,34 +81,12 @@ def put_back(copy: Path, store: Path) -> Path | None:
     return aside if was_there else None
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    address = f"file:{quote(str(path.absolute()))}?mode=ro"
-    db = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
-    try:
-        (application,) = _translated(path, db, "PRAGMA application_id")[0]
-    except BaseException:
-        db.close()
-        raise
-    if application != LAYOUT.application:
-        db.close()
-        raise StoreCorrupt(f"{str(path)!r} is not a board store.\nName a store of `devote serve`.")
-    return db
-
-
-def _check(path: Path) -> None:
-    """Refuse a file that is not a whole board store."""
-    with closing(_open(path)) as db:
-        if _translated(path, db, "PRAGMA integrity_check(1)") != [("ok",)]:
-            raise StoreCorrupt(f"The board store {str(path)!r} is damaged.\nUse another copy.")
-
-
-def _translated(
-    path: Path, db: sqlite3.Connection, statement: str, *values: str
-) -> list[tuple[Any, ...]]:
-    try:
-        return db.execute(statement, values).fetchall()
-    except sqlite3.Error as error:
-        raise StoreError(
-            f"The board store {str(path)!r} cannot be copied: {error}.\n"
-            "Check that it is a store, that the disk has room, and that no one is upgrading it."
-        ) from None
+def _open(path: Path) -> Database:
+    """A whole board store, to be read; StoreError if the file is none, or is damaged."""
+    database = Database(path, LAYOUT, reads_only=True)
+    with database.read() as db:
+        is_whole = db.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",)
+    if not is_whole:
+        database.close()
+        raise StoreCorrupt(f"The board store {str(path)!r} is damaged.\nUse another copy.")
+    return database

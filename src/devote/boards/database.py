@@ -102,21 +102,28 @@ class Database:
 
     It is readable for its owner only, and what is deleted is overwritten. Other processes may use
     the file at the same time. With ``alone`` they may not: the file is locked until it is closed or
-    the process dies.
+    the process dies. With ``reads_only`` nothing is made or written.
     """
 
-    def __init__(self, path: str | Path, layout: Layout, *, alone: bool = False) -> None:
+    def __init__(
+        self, path: str | Path, layout: Layout, *, alone: bool = False, reads_only: bool = False
+    ) -> None:
         self.path = str(path)
         self._layout = layout
+        self._reads_only = reads_only
         self._lock = threading.RLock()
         self._durable: bool | None = None
         self._on_disk = self.path != ":memory:"
         self._must_truncate = False
-        if self._on_disk:
+        if self._on_disk and not reads_only:
             self._make_private(must_write=alone)
         with self._translated():
             self._connection = self._connect(timeout=0.0 if alone else PATIENCE)
         try:
+            if reads_only:
+                with self._translated():
+                    self._prepare(self._connection)
+                return
             with self._translated():
                 if not self._on_disk:  # where thousands of devices may share a process
                     self._connection.execute("PRAGMA page_size=512")
@@ -241,8 +248,13 @@ class Database:
         return kind(f"The {self._layout.what} {self.path!r} {text}")
 
     def _connect(self, *, timeout: float) -> sqlite3.Connection:
+        path = f"{Path(self.path).absolute().as_uri()}?mode=ro" if self._reads_only else self.path
         return sqlite3.connect(
-            self.path, timeout=timeout, isolation_level=None, check_same_thread=False
+            path,
+            timeout=timeout,
+            isolation_level=None,
+            check_same_thread=False,
+            uri=self._reads_only,
         )
 
     def _make_private(self, *, must_write: bool) -> None:
@@ -286,7 +298,7 @@ class Database:
         (version,) = db.execute("PRAGMA user_version").fetchone()
         (application,) = db.execute("PRAGMA application_id").fetchone()
         (tables,) = db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        if tables == 0 and version == 0:
+        if tables == 0 and version == 0 and not self._reads_only:
             for statement in layout.tables.split(";"):
                 db.execute(statement)
             db.execute(f"PRAGMA application_id={layout.application:d}")

@@ -60,8 +60,9 @@ class Report:
     ``messages`` were read, the last with ``number``, up to which the ``head`` reaches; it is None
     if a message could not be read. ``checked`` and ``wrong`` count by check.
     ``status`` and ``answer`` are what the good messages come to, and ``bounds`` how likely it is to
-    be wrong; ``withdrawn`` are the arms that the operator has withdrawn, ``mismatch`` is why
-    nothing is proved, if the messages show that. ``unchecked`` are sentences on what this
+    be wrong; ``segments`` has the status and the leader of each segment, where there are any;
+    ``withdrawn`` are the arms that the operator has withdrawn, ``mismatch`` is why nothing is
+    proved, if the messages show that. ``unchecked`` are sentences on what this
     verification cannot tell.
     """
 
@@ -73,6 +74,7 @@ class Report:
     head: str | None
     status: Status
     answer: tuple[int, ...]
+    segments: tuple[tuple[Status, int], ...]
     bounds: tuple[Bound, ...]
     withdrawn: tuple[int, ...]
     mismatch: str | None
@@ -97,6 +99,7 @@ def unchecked(enrolled: int, *, remembered: bool) -> tuple[str, ...]:
         "Whether messages are taken by the state that is shown, and whether the pace suits.",
         "What is streamed, and what a device is answered that joins or asks for its own messages: "
         "--store checks what one was shown.",
+        "Whether the page's own files, which draw it, are devote's.",
         "Whether players and enrolment were others before: --against compares them.",
     ]
     if not remembered:
@@ -229,6 +232,7 @@ class Verification:
             head=self._written_head(),
             status=self._tally.status(players),
             answer=self._tally.answer,
+            segments=self._segments(),
             bounds=spec.scheme.guarantees(self._tally.case(players)).bounds,
             withdrawn=tuple(self._tally.withdrawn),
             mismatch=self._tally.mismatch,
@@ -237,6 +241,10 @@ class Verification:
             findings=tuple(sorted(self._findings, key=lambda found: order.index(found.check))),
             unchecked=unchecked(len(self.voters), remembered=bool(memories)),
         )
+
+    def _segments(self) -> tuple[tuple[Status, int], ...]:
+        rows = self._tally.public(self.experiment.players).get("segments", ())
+        return tuple((row["status"], row["leader"]) for row in rows)
 
     def _check_enrolled(self) -> None:
         """As many are listed as the server says are enrolled, and no more than may take part."""

@@ -67,6 +67,11 @@ def demo(given: Namespace) -> None:
     rates = RATES if given.means is None else read_means(given.means)
     Problem("hidden", rates)  # refuses what cannot be a click rate
     scheme = read_scheme(given.scheme, quickly(given.scheme, given.set))
+    if scheme.sending.segments:
+        raise CommandError(
+            "The users of this demonstration are of one kind.\n"
+            "Leave segments out; make banner shows them."
+        )
     if given.gossip:
         from devote.demo.gossip import DEVICES, between_peers, demonstrate_gossip
 
@@ -208,6 +213,7 @@ def _words(spec: "ExperimentSpec", message: "Message") -> str:
     "--store FILE  Where the device keeps its state. [device.db]",
     "--invite TEXT  A single-use invite; needed the first time only.",
     "--means LIST  Click rates of a user to play for you.",
+    "--segment NAME  Which kind of user you are, where there are segments; it is not sent.",
     "--gossip NAME=VALUE...  Without a server: listen=HOST:PORT, announce, allow, period, "
     "certificate, key, authority, mutual, discover.",
     "--page  Without a server: show the page where this device listens.",
@@ -240,18 +246,19 @@ def device(given: Namespace) -> None:
             user = ask(joined.arms, sys.stdin, lambda text: show(text, error=given.json))
         else:
             user = made_up(rates, joined.arms, given.seed)
-        play(joined, user, given.pulls)
+        play(joined, user, given.pulls, given.segment)
         while (wait := joined.status().reply_in) is not None:
             show(f"An answer leaves in {wait:.0f} s; Ctrl-C keeps it for later.", error=True)
             time.sleep(wait + 0.01)
         joined.sync()
         if given.stay:
-            show(str(joined.status()), "Ctrl-C ends it.", error=True)
+            show(*str(joined.status()).splitlines(), "Ctrl-C ends it.", error=True)
             with suppress(KeyboardInterrupt):
                 while True:
                     time.sleep(1.0)
-        status = joined.status()
-    found = [] if status.state == "open" else [joined.arms[k] for k in status.answer]
+        status, best = joined.status(), joined.best()
+    settled = () if status.state == "open" else status.answer
+    found = [joined.arms[k] for k in (settled if best is None else (best,))]
     value = {
         "experiment": status.experiment,
         "voter": status.voter,
@@ -263,24 +270,28 @@ def device(given: Namespace) -> None:
         "degraded": list(status.degraded),
     }
     text = f"the answer: {' or '.join(found) or 'none yet'}"
-    answer(given.json, value, str(status), text)
+    answer(given.json, value, *str(status).splitlines(), text)
 
 
 User: TypeAlias = Callable[[int], float | None]
 """Given an arm, it returns what that was worth, or None to stop."""
 
 
-def play(device: "Device", user: User, most: int | None = None) -> int:
+def play(device: "Device", user: User, most: int | None = None, segment: str | None = None) -> int:
     """Take turns while there is no answer and the user goes on; returns how many."""
     turns = 0
-    while device.status().state == "open" and (most is None or turns < most):
-        choice = device.choose()
+    while _is_open(device) and (most is None or turns < most):
+        choice = device.choose(segment)
         worth = user(choice)
         if worth is None:
             break
         device.reward(worth, choice)
         turns += 1
     return turns
+
+
+def _is_open(device: "Device") -> bool:
+    return device.best() is None and device.status().state == "open"
 
 
 def made_up(means: Sequence[float], arms: Sequence[str], seed: int) -> User:

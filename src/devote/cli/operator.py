@@ -230,7 +230,7 @@ def _experiment_row(item: dict[str, Any]) -> list[str]:
         found = "nothing proved: answers are missing for a reason"
     elif item["status"] != "open":
         stalled = item["status"] == "stalled"
-        found = f"stalled: {' or '.join(item['answer'])}" if stalled else item["answer"][0]
+        found = f"stalled: {' or '.join(item['answer'])}" if stalled else ", ".join(item["answer"])
     found += f"; withdrawn: {', '.join(item['withdrawn'])}" if item["withdrawn"] else ""
     state = ExperimentState(item["state"], item["ends"], item["delete_after"]).words
     row = [item["name"], state, devices, number(item["messages"]), found]
@@ -777,12 +777,19 @@ def _open_log(
 def _report_value(report: "Report") -> dict[str, Any]:
     spec = report.experiment.spec
     same = ("ok", "messages", "voters", "enrolled", "status", "number", "head")
+    segments = [
+        {"name": name, "status": status, "leader": spec.arm_names[leader]}
+        for name, (status, leader) in zip(
+            spec.scheme.sending.segments, report.segments, strict=True
+        )
+    ]
     return {
         "experiment": spec.name,
         "board": report.experiment.board,
         "fingerprint": spec.fingerprint,
         "scheme": spec.scheme.name,
         "answer": [spec.arm_names[arm] for arm in report.answer],
+        **({"segments": segments} if segments else {}),
         **{name: getattr(report, name) for name in same},
         "bounds": [asdict(bound) for bound in report.bounds],
         "withdrawn": [spec.arm_names[arm] for arm in report.withdrawn],
@@ -825,6 +832,9 @@ def _report(report: "Report") -> Iterator[Cell]:
     found = ", ".join(spec.arm_names[arm] for arm in report.answer)
     yield ""
     yield words(f"The good messages come to: {report.status}, {found}")
+    for name, (status, leader) in zip(spec.scheme.sending.segments, report.segments, strict=True):
+        how = "settled on" if status == "agreed" else "undecided, in the lead:"
+        yield words(f"  {name}: {how} {spec.arm_names[leader]}")
     if report.withdrawn:
         gone = ", ".join(spec.arm_names[arm] for arm in report.withdrawn)
         yield words(f"The operator has withdrawn: {gone}.")

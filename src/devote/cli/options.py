@@ -251,7 +251,7 @@ def _value(text: str) -> str | float:
 
 
 def read_scheme(name: str | None, parameters: Sequence[str]) -> "Scheme":
-    """The scheme of that name, or the first there is, with its parameters.
+    """The scheme of that name, or the first there is, with its parameters; lists have commas.
 
     >>> read_scheme(None, ["quorum=5"])
     Decentralized(quorum=5)
@@ -259,7 +259,9 @@ def read_scheme(name: str | None, parameters: Sequence[str]) -> "Scheme":
     from devote.protocol.scheme import make_scheme
 
     named = {} if name is None else {"name": name}
-    return make_scheme({**read_pairs("--set", parameters), **named})
+    found = read_pairs("--set", parameters)
+    values = {k: v.split(",") if isinstance(v, str) and "," in v else v for k, v in found.items()}
+    return make_scheme({**values, **named})
 
 
 def read_problem(given: Namespace, assumed: "Problem | None" = None) -> "Problem":

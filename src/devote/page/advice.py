@@ -10,6 +10,13 @@ from devote.schemes import Survey
 from devote.schemes.estimate import answers_expected
 from devote.server.days import DAY, Days
 
+TELLING = 1_000
+"""With fewer answers than this an arrival that depends on what they say often goes unnoticed.
+
+``python -m benchmarks.missing_answers``: where 90 % of the clicks on the better of two options are
+lost, half of the surveys end, with some hundred answers, before the test has noticed.
+"""
+
 Kind: TypeAlias = Literal["keep", "use", "none", "warn"]
 
 
@@ -96,6 +103,13 @@ def meaning(experiment: Experiment, tally: Tally, bounds: Sequence[Bound]) -> st
 def warnings(experiment: Experiment, tally: Tally) -> list[str]:
     """What to know before acting on what is shown, most important first."""
     found = [] if tally.mismatch is None else [tally.mismatch]
+    counts = tally.view()["counts"]
+    is_survey = isinstance(experiment.spec.scheme, Survey)
+    if not found and is_survey and tally.status() == "agreed" and sum(counts) < TELLING:
+        found.append(
+            f"With {sum(counts):,} answers nobody would notice if some got lost because of what "
+            "they said. Make sure that a click does not leave the page before its answer is sent."
+        )
     if tally.withdrawn:
         m, names = len(tally.withdrawn), experiment.spec.arm_names
         gone = listed([names[k] for k in tally.withdrawn])

@@ -87,7 +87,7 @@ def view(experiment: Experiment, history: History) -> dict[str, Any]:
     settled = tally.answer[0] if summary["status"] == "agreed" and not segments else None
     won = {settled, *(row["answer"] for row in segments)} - {None}
     if tally.mismatch:  # then nothing is claimed
-        won, settled = set(), None
+        won, settled, leader = set(), None, None
         counted = {**counted, "progress": [], "states": ["not proved"] * spec.n_arms}
     estimates, differences = tally.estimates(), _differences(experiment, tally)
     return {

@@ -111,7 +111,7 @@ class SegmentedAnswers(SurveyTally):
         is_answer = isinstance(message, SegmentedAnswer)
         if reason is None and is_answer and self._read(message) is None:
             return (
-                f"It does not hold {self._survey.subset} of {self.n_segments} segments.\\n"
+                f"It does not hold {self._survey.subset} of {self.n_segments} segments.\n"
                 "Discard the answer."
             )
         return reason
