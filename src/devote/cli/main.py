@@ -25,7 +25,7 @@ from devote.extras import missing_extra
 GROUPS = {
     "Lab": "simulate sweep plan reproduce audit watch schemes algorithms problems",
     "Fleet": "demo device certify peers",
-    "Operator": "serve experiments invites revoke token backup restore migrate verify",
+    "Operator": "serve experiments withdraw invites revoke token backup restore migrate verify",
 }
 """The commands as the help lists them."""
 
