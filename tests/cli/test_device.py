@@ -80,11 +80,11 @@ def test_a_segment_is_given_on_the_command_line_and_verify_tells_how_each_stands
         ran = devote(*wrong)
         assert (ran.code, "Use one of: phone, desktop" in ran.err) == (2, True)
     first = devote(*words, "--segment", "phone", "--json")
-    assert (first.json["sent"], first.told["answer"]) == (1, [])
+    assert (first.json["sent"], first.json["answer"]) == (1, [])
     assert "phone" not in first.out + first.err
     ran = devote("verify", address)
     assert (ran.code, "  desktop: undecided, in the lead: red" in ran.out) == (0, True)
-    told = devote("verify", address, "--json").json["segments"]
-    assert told[0] == {"name": "phone", "status": "open", "leader": "red"}
+    printed = devote("verify", address, "--json").json["segments"]
+    assert printed[0] == {"name": "phone", "status": "open", "leader": "red"}
     ran = devote("demo", "--scheme", "survey", "--set", "segments=phone,desktop")
     assert (ran.code, "users of this demonstration are of one kind" in ran.err) == (2, True)
