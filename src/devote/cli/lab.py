@@ -580,7 +580,7 @@ def _correctness(rows: "Sequence[Correctness | Refusal]", delta: float) -> Itera
     heads = "problem,scheme,N,runs,failed,interval,claimed,proved,stalled,lone"
     columns = list(zip(heads.split(","), zip(*shown, strict=True), strict=True))
     same = [column for column in columns[:2] if len(set(column[1]) - {"-"}) == 1]
-    for head, cells in same:  # said once, where all rows share it
+    for head, cells in same:  # once, above the table, where all rows share it
         yield words(f"{head} {next(iter(set(cells) - {'-'}))}")
     kept = [column for column in columns if column not in same]
     rest = zip(*(cells for _, cells in kept), strict=True)
