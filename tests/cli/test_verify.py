@@ -85,10 +85,10 @@ def lying(tmp_path, board):
 def found(ran):
     """The findings by check, as the numbers of messages."""
     assert ran.err == ""
-    told = json.loads(ran.out)
-    assert told["ok"] == (ran.code == 0) == (not told["findings"])
+    printed = json.loads(ran.out)
+    assert printed["ok"] == (ran.code == 0) == (not printed["findings"])
     places = {}
-    for finding in told["findings"]:
+    for finding in printed["findings"]:
         places.setdefault(finding["check"], []).append(finding["number"])
     return places
 
@@ -117,8 +117,8 @@ def test_an_altered_answer_is_found_and_named(devote, lying, answers):
         ran = devote("verify", url)
     assert ran.code == 1
     assert "WRONG" in ran.out
-    said = re.findall(r"signatures: message (.*): the signature is not its voter's", ran.out)
-    assert said == ["6,174"]
+    output = re.findall(r"signatures: message (.*): the signature is not its voter's", ran.out)
+    assert output == ["6,174"]
 
 
 def test_a_dropped_answer_with_all_others_numbered_anew_is_found_by_who_remembers(
@@ -160,8 +160,8 @@ def test_a_tally_that_does_not_follow_from_the_log_is_found(devote, tmp_path, mo
     honest = LiveBoard.snapshot
 
     def tell(self):
-        told = honest(self)
-        return replace(told, tally={**told.tally, "answer": [0], "shared": [0]})
+        printed = honest(self)
+        return replace(printed, tally={**printed.tally, "answer": [0], "shared": [0]})
 
     monkeypatch.setattr(LiveBoard, "snapshot", tell)
     with serving(tmp_path / "server.db") as url:
@@ -189,8 +189,8 @@ def test_arms_that_a_server_falsely_asks_about_and_a_false_snapshot_are_found(
     for name, lie in lies.items():
 
         def tell(self, name=name, lie=lie):
-            told = honest(self)
-            return replace(told, tally={**told.tally, name: lie})
+            printed = honest(self)
+            return replace(printed, tally={**printed.tally, name: lie})
 
         monkeypatch.setattr(LiveBoard, "snapshot", tell)
         with serving(tmp_path / "server.db") as url:
@@ -354,11 +354,11 @@ def test_a_device_of_a_survey_remembers_its_answer_and_the_tally_it_was_told(dev
         words = ("--store", decider, "--store", told_only, "--json")
         ran = devote("verify", url, *words)
         assert found(ran) == {}
-        told = json.loads(ran.out)
-    assert told["answer"] == ["0"]
-    assert told["checked"]["memory"] == 1
-    assert told["checked"]["count"] > 5  # the tally, the page, the list, what devices were told
-    drop = ("DELETE FROM messages WHERE number = ?", (told["number"],))
+        printed = json.loads(ran.out)
+    assert printed["answer"] == ["0"]
+    assert printed["checked"]["memory"] == 1
+    assert printed["checked"]["count"] > 5  # the tally, the page, the list, what devices were told
+    drop = ("DELETE FROM messages WHERE number = ?", (printed["number"],))
     with serving(tmp_path / "server.db", drop) as url:  # the answer that decided is taken back
         ran = devote("verify", url, "--save", tmp_path / "now.jsonl")
     assert ran.code == 0

@@ -172,7 +172,7 @@ def _known(path: Path, values: dict[str, Any], names: Sequence[str]) -> dict[str
     "experiments open",
     "spec SPEC  A specification: a .toml or .json file.",
     "--enrolment HOW  invite, or open for trying out. [invite]",
-    "--players N  At most so many devices; tells a stall.",
+    "--players N  At most so many devices; needed to recognise a stall.",
     "--baseline ARM  The option that users have today, with which the page compares.",
     "--log WHO  Who may read the log: public, or operator (bearers of a token). [public]",
     "--ends WHEN  When it closes by itself: a date in UTC, or 30d.",
@@ -456,7 +456,7 @@ def _write_private(output: Path, batches: Iterator[list[str]]) -> None:
 def revoke(given: Namespace) -> None:
     """Take nothing more from a device, or let nobody enrol by an invite any more.
 
-    What a device sent before it was revoked stays and counts. A device tells its key in
+    What a device sent before it was revoked stays and counts. A device has its key in
     `device.status().voter`; nothing links an invite that was used to the key that used it.
 
     Examples:
