@@ -94,9 +94,10 @@ test: $(VENV)/.ready ## everything, the slow statistical part included
 	@$(MAKE) --no-print-directory -j 2 types bytecode lint imports tools client
 	@$(BIN)/pytest -n 4 --dist worksteal  # more than cores: many tests wait for processes
 
-faults: setup ## the long fault runs: 20,000 fleets in memory, a survey of 5,000 devices over HTTP
+faults: setup ## the long fault runs: 20,000 fleets in memory, surveys over HTTP: 5,000 devices, 30,000 in segments
 	@$(BIN)/python -m tests.device.fault_run 20000
 	@$(BIN)/python -m tests.device.survey_run --devices 5000 --kills 40
+	@$(BIN)/python -m tests.device.segments_run --devices 30000
 
 cluster: setup ## the long run of three NATS nodes and two servers, killed, paused and cut off
 	@$(BIN)/python -m tests.server.cluster_run --kills 60
@@ -110,6 +111,7 @@ browsers: setup tools ## the long runs in Chromium: 40 browsers and 3,000 device
 	@$(BIN)/python -m tests.browser.crowd_run --browsers 40 --devices 3000
 	@$(BIN)/python -m tests.browser.fault_run --visitors 24 --faults 400 --browsers 8
 	@$(BIN)/python -m tests.browser.what_leaves --runs 500
+	@$(BIN)/python -m tests.browser.what_leaves --runs 500 --by segment
 	@$(BIN)/python -m tests.browser.choose_time
 	@$(BIN)/python -m tests.browser.leaving_run
 

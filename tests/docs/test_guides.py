@@ -98,6 +98,26 @@ def test_flags_and_limits_work_as_shown(tmp_path):
         server.stop()
 
 
+@pytest.mark.usefixtures("forked_programs")
+def test_phones_and_desktops_are_shown_their_best_banners(tmp_path):
+    """300 visitors; in 200 runs without a server the most answers needed were 170, mean 107."""
+    server = ServerProcess(tmp_path)
+    server.start()
+    (tmp_path / "devote-server.db.token").symlink_to(tmp_path / "operator.token")
+    try:
+        printed = follow(
+            "segments.md",
+            tmp_path,
+            lambda text: text.replace("http://127.0.0.1:8600", server.address),
+        )
+    finally:
+        server.stop()
+    for kind, banner in (("phone", "autumn"), ("desktop", "spring")):
+        assert f"{kind} is shown {banner}\n" in printed
+        assert f"  {kind}: settled on {banner}\n" in printed
+    assert "All is well." in printed
+
+
 def test_every_limit_is_named_with_its_default():
     table = OPERATE.partition("\n## Limits\n")[2].partition("\n## ")[0]
     groups = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \|", table, re.MULTILINE)

@@ -29,8 +29,8 @@ NOTEBOOKS = [
     )
 ]
 GUIDES = (
-    *("browser.md", "cluster.md", "fleet.md", "openfeature.md", "operate.md", "serverless.md"),
-    *("start.md", "take_part.md", "verify.md"),
+    *("browser.md", "cluster.md", "fleet.md", "openfeature.md", "operate.md", "segments.md"),
+    *("serverless.md", "start.md", "take_part.md", "verify.md"),
 )
 """Pages that need a server or a device: ``test_guides.py``, and ``test_packages.py`` for one."""
 EXAMPLES = {
