@@ -9,7 +9,7 @@ it is used.
   ``Player``, which is the device without any I/O.
 * Try it: a ``Scenario`` is a specification, a ``Problem`` and a number of players.
   ``run_players`` plays one, ``simulate`` and ``run_sweep`` many at the speed of compiled code
-  (extra ``sim``), which gives a ``Result``; ``compare`` tells two of them apart.
+  (extra ``sim``), which gives a ``Result``; ``compare`` compares two of them.
 * Know what to expect: ``make_plan`` (extra ``sim``), ``claimed_failure``, ``vote_failure``.
 * Every error is a ``DevoteError``.
 

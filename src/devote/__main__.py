@@ -16,10 +16,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         from devote.cli.main import main as run
     except ModuleNotFoundError as error:
-        told = missing_extra(error)
-        if told is None:
+        missing = missing_extra(error)
+        if missing is None:
             raise
-        print("devote:", " ".join(str(told).split()), file=sys.stderr)
+        print("devote:", " ".join(str(missing).split()), file=sys.stderr)
         return 2
     return run(given)
 

@@ -151,7 +151,7 @@ def check(spec, log, enrolled, statements=(), remembered=(), players=None, count
     verification = Verification(experiment, enrolled, statements)
     for item in log:
         verification.take(item)
-    return verification.report(remembered=remembered)
+    return verification.report(remembered)
 
 
 def fill(store: SqliteStore, spec: ExperimentSpec, envelopes: list[Envelope], first: int) -> None:

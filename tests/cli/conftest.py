@@ -19,7 +19,7 @@ class Ran(NamedTuple):
         return " ".join(self.out.replace("│", " ").split())
 
     @property
-    def told(self):
+    def json(self):
         """The JSON that it printed."""
         assert self.code == 0, self.err
         return json.loads(self.out)

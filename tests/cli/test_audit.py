@@ -7,7 +7,7 @@ EASY = ("--means", ".9,.1")
 
 def test_the_worst_case_is_told_row_by_row_and_refusals_with_their_reason(devote):
     asked = ("audit", "correctness", "--worst-case", "--players", "28,32", "--precision", ".1")
-    rows = devote(*asked, "--json").told["rows"]
+    rows = devote(*asked, "--json").json["rows"]
     names = [row["scheme"] if "refused" in row else row["spec"]["scheme"]["name"] for row in rows]
     assert list(zip(names, (row["n_players"] for row in rows), strict=True)) == [
         *(("decentralized", 28), ("decentralized", 32), ("jury", 28), ("jury", 32)),
@@ -36,7 +36,7 @@ def test_what_cannot_be_audited_is_refused_in_one_line(devote, asked, remedy):
 
 def test_privacy_has_a_row_for_each_question_with_own_and_all_messages(devote):
     asked = ("audit", "privacy", "--players", 32, "--runs", 200)
-    leaks = devote(*asked, "--json").told["leaks"]
+    leaks = devote(*asked, "--json").json["leaks"]
     assert [(leak["question"], leak["others_known"]) for leak in leaks] == [
         (question, others)
         for question in ("best arm", "group", "activity")
@@ -65,10 +65,12 @@ def test_the_devices_that_ship_are_held_to_the_promise_of_a_specification_file(d
     file = tmp_path / "banner.toml"
     file.write_text(SPEC)
     asked = ("audit", "privacy", file, "--runs", 90)
-    told = devote(*asked, "--json").told
-    assert told["spec"]["name"] == "banner"
-    assert list(told["devices"]) == ["Python device", "Browser client"][: len(told["devices"])]
-    for rows in told["devices"].values():
+    printed = devote(*asked, "--json").json
+    assert printed["spec"]["name"] == "banner"
+    assert (
+        list(printed["devices"]) == ["Python device", "Browser client"][: len(printed["devices"])]
+    )
+    for rows in printed["devices"].values():
         assert rows[0]["secret"] == "does it click"
         assert rows[0]["worlds"] == ["clicks at once", "never clicks"]
         assert rows[0]["proved_cap"] == pytest.approx(0.7311, abs=1e-4)
@@ -92,7 +94,7 @@ RESETS = (*EASY, "--algorithm", "ser4", "--option", "phi=1e-3", "--eta", ".5", "
 def test_ser4_is_audited_term_by_term_to_a_horizon(devote):
     """Ten resets a run on average: one or fewer, over 100 runs, has probability below 1e-100."""
     asked = ("audit", "correctness", *RESETS, "--horizon", 10_000, "--precision", ".1")
-    [row] = devote(*asked, "--json").told["rows"]
+    [row] = devote(*asked, "--json").json["rows"]
     assert row["mean_resets"] > 1.0
     assert row["terms"]["runs"] > row["failure"]["runs"]
     assert row["terms"]["count"] == 0

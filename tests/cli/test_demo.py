@@ -24,14 +24,14 @@ SMALL = ("demo", "--players", "30", "--means", ".9,.1")
 def test_a_small_demo_finds_the_best_banner(devote, scheme):
     ran = devote("demo", "--players", 32, "--means", ".9,.1", "--scheme", scheme, "--json")
     assert (ran.code, ran.err, ran.out.count("\n")) == (0, "", 1)
-    told = json.loads(ran.out)
-    assert (told["status"], told["answer"], told["n_players"]) == ("agreed", [0], 32)
+    printed = json.loads(ran.out)
+    assert (printed["status"], printed["answer"], printed["n_players"]) == ("agreed", [0], 32)
     needed, arm = {"decentralized": (28, 1), "jury": (10, 0)}[scheme]
-    assert told["counts"][arm] >= needed
+    assert printed["counts"][arm] >= needed
     # A verdict may come before all seats are claimed, but each pick is a seated juror's.
-    assert told["messages"] >= needed * (2 if scheme == "jury" else 1)
-    assert told["pulls"] > told["messages"]
-    assert (told["server_starts"], told["crowd_starts"]) == (1, 2)
+    assert printed["messages"] >= needed * (2 if scheme == "jury" else 1)
+    assert printed["pulls"] > printed["messages"]
+    assert (printed["server_starts"], printed["crowd_starts"]) == (1, 2)
 
 
 @pytest.mark.slow

@@ -33,9 +33,9 @@ def address(devote, store, tmp_path, monkeypatch, request):
 def test_devices_with_made_up_users_find_the_answer(devote, address):
     for n in range(3):
         words = ("device", address, "--store", f"{n}.db", "--means", ".9,.1,.1", "--seed", n)
-        told = devote(*words, "--pulls", 300, "--json").told
-        assert (told["waiting"], told["degraded"]) == (0, [])
-    assert (told["state"], told["answer"]) == ("agreed", ["red"])
+        printed = devote(*words, "--pulls", 300, "--json").json
+        assert (printed["waiting"], printed["degraded"]) == (0, [])
+    assert (printed["state"], printed["answer"]) == ("agreed", ["red"])
     again = devote("device", address, "--store", "0.db", "--means", ".9,.1,.1")
     assert again.code == 0
     assert "the answer: red" in again.out
@@ -51,7 +51,7 @@ def test_a_device_of_a_survey_ends_when_its_answer_has_left(devote, address, sto
     words = ("device", address, "--means", ".9,.1", "--pulls", 3, "--json")
     ran = devote(*words)
     assert "An answer leaves in 1 s" in ran.err
-    assert (ran.told["sent"], ran.told["waiting"], ran.told["state"]) == (1, 0, "open")
+    assert (ran.json["sent"], ran.json["waiting"], ran.json["state"]) == (1, 0, "open")
     assert store.rows("banner")[0] == 1
     assert "leaves" not in devote(*words).err
     assert store.rows("banner")[0] == 1
@@ -66,7 +66,7 @@ def test_a_person_plays_a_device_and_goes_on_later(devote, address, monkeypatch)
     assert "the answer: none yet" in ran.out
     monkeypatch.setattr(sys, "stdin", io.StringIO("1\n"))
     ran = devote("device", address, "--json")
-    assert (ran.told["state"], ran.told["answer"]) == ("open", [])
+    assert (ran.json["state"], ran.json["answer"]) == ("open", [])
     assert ran.err.count("? (0 to 1)") == 2
 
 
@@ -80,11 +80,11 @@ def test_a_segment_is_given_on_the_command_line_and_verify_tells_how_each_stands
         ran = devote(*wrong)
         assert (ran.code, "Use one of: phone, desktop" in ran.err) == (2, True)
     first = devote(*words, "--segment", "phone", "--json")
-    assert (first.told["sent"], first.told["answer"]) == (1, [])
+    assert (first.json["sent"], first.json["answer"]) == (1, [])
     assert "phone" not in first.out + first.err
     ran = devote("verify", address)
     assert (ran.code, "  desktop: undecided, in the lead: red" in ran.out) == (0, True)
-    told = devote("verify", address, "--json").told["segments"]
-    assert told[0] == {"name": "phone", "status": "open", "leader": "red"}
+    printed = devote("verify", address, "--json").json["segments"]
+    assert printed[0] == {"name": "phone", "status": "open", "leader": "red"}
     ran = devote("demo", "--scheme", "survey", "--set", "segments=phone,desktop")
     assert (ran.code, "users of this demonstration are of one kind" in ran.err) == (2, True)

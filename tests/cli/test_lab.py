@@ -37,30 +37,30 @@ def run(*arguments, **how):
 def test_simulate_prints_one_object_that_keeps_the_contract():
     ran = run("simulate", "--problem", 1, "--players", 32, "--trials", 3, "--seed", 1, "--json")
     assert (ran.returncode, ran.stderr, ran.stdout.count("\n")) == (0, "", 1)
-    told = json.loads(ran.stdout)
-    assert (told["spec"]["algorithm"], told["spec"]["epsilon"]) == ("ser3", 0.25)
-    assert told["scheme"] == told["spec"]["scheme"]["name"] == "decentralized"
-    assert (told["votes_needed"], told["n_players"], told["trials"]) == (28, 32, 3)
+    printed = json.loads(ran.stdout)
+    assert (printed["spec"]["algorithm"], printed["spec"]["epsilon"]) == ("ser3", 0.25)
+    assert printed["scheme"] == printed["spec"]["scheme"]["name"] == "decentralized"
+    assert (printed["votes_needed"], printed["n_players"], printed["trials"]) == (28, 32, 3)
     for name in ("samples_until_all_know", "samples", "broadcasts", "deliveries", "conflicts"):
-        spread = told[name]
+        spread = printed[name]
         assert set(spread) == {"mean", "std", "values"}
         assert all(isinstance(value, int) for value in spread["values"])
         assert math.isclose(spread["mean"], sum(spread["values"]) / 3)
-    assert told["broadcasts"]["values"] == [252, 252, 252]
-    assert told["deliveries"]["values"] == [252 * 31] * 3
-    assert told["status"] == {"agreed": 3, "stalled": 0, "unfinished": 0}
-    assert told["winners"] == [0, 0, 0]
-    assert told["epsilon_optimal"] == told["holds_epsilon_optimal"] == 1.0
-    pulls = sum(told["samples_until_all_know"]["values"])
-    assert math.isclose(told["pulls_per_second"], pulls / told["wall_seconds"])
+    assert printed["broadcasts"]["values"] == [252, 252, 252]
+    assert printed["deliveries"]["values"] == [252 * 31] * 3
+    assert printed["status"] == {"agreed": 3, "stalled": 0, "unfinished": 0}
+    assert printed["winners"] == [0, 0, 0]
+    assert printed["epsilon_optimal"] == printed["holds_epsilon_optimal"] == 1.0
+    pulls = sum(printed["samples_until_all_know"]["values"])
+    assert math.isclose(printed["pulls_per_second"], pulls / printed["wall_seconds"])
 
 
 def test_erratum_5_tied_arms_stall_and_the_answer_is_the_arms_left(devote):
     tied = ("simulate", "--means", ".7,.7,.1", "--players", 32, "--trials", 3)
-    told = devote(*tied, "--json").told
-    assert told["status"] == {"agreed": 0, "stalled": 3, "unfinished": 0}
-    assert told["winners"] == told["winner_means"] == [None] * 3
-    assert [sorted(arms) for arms in told["shared"]] == [[0, 1]] * 3
+    printed = devote(*tied, "--json").json
+    assert printed["status"] == {"agreed": 0, "stalled": 3, "unfinished": 0}
+    assert printed["winners"] == printed["winner_means"] == [None] * 3
+    assert [sorted(arms) for arms in printed["shared"]] == [[0, 1]] * 3
     words = devote(*tied).words
     for part in ("still shared: arms 0, 1", "holds a good arm", "first arm is good"):
         assert part in words
@@ -68,7 +68,7 @@ def test_erratum_5_tied_arms_stall_and_the_answer_is_the_arms_left(devote):
 
 def test_the_numbers_depend_on_the_seed_and_not_on_the_workers(devote):
     one, again, other, shared = (
-        devote(*SMALL, "--json", *more).told["samples"]
+        devote(*SMALL, "--json", *more).json["samples"]
         for more in (("--seed", 1), ("--seed", 1), ("--seed", 2), ("--seed", 1, "--workers", 2))
     )
     assert one == again == shared != other
@@ -84,20 +84,22 @@ def test_the_table_says_what_a_person_asks_first(devote):
 
 
 def test_options_reach_the_scenario(devote):
-    def told(*more):
-        return devote(*SMALL, "--json", *more).told
+    def printed(*more):
+        return devote(*SMALL, "--json", *more).json
 
-    assert told("--problem", 2)["problem"]["means"] == [0.9, 0.1]
-    assert told("--problem", 2)["problem"]["activity"] == "split:0.5,0.8"
-    assert told("--activity", "zipf:1.1")["problem"]["activity"] == "zipf:1.1"
+    assert printed("--problem", 2)["problem"]["means"] == [0.9, 0.1]
+    assert printed("--problem", 2)["problem"]["activity"] == "split:0.5,0.8"
+    assert printed("--activity", "zipf:1.1")["problem"]["activity"] == "zipf:1.1"
     for rule, votes in (("paper", 28), ("ceil", 29), ("5", 5)):
-        assert told("--set", f"quorum={rule}")["votes_needed"] == votes
-    assert told("--option", "radius=active")["spec"]["options"] == {"radius": "active"}
-    jury = told("--players", 60, "--scheme", "jury", "--set", "seat_after=10", "--set", "liars=1")
+        assert printed("--set", f"quorum={rule}")["votes_needed"] == votes
+    assert printed("--option", "radius=active")["spec"]["options"] == {"radius": "active"}
+    jury = printed(
+        "--players", 60, "--scheme", "jury", "--set", "seat_after=10", "--set", "liars=1"
+    )
     assert (jury["spec"]["scheme"]["seat_after"], jury["votes_needed"]) == (10, 11)
     assert jury["spec"]["eta"] == 0.2  # the scheme's own
     for scheme in ("isolated", "pooled"):
-        assert told("--scheme", scheme)["votes_needed"] is None
+        assert printed("--scheme", scheme)["votes_needed"] is None
         assert devote(*SMALL, "--scheme", scheme).code == 0
 
 
@@ -109,7 +111,7 @@ def test_a_horizon_too_small_for_any_trial_is_one_line_and_exit_code_2(devote, f
         "devote: 0 of 3 trials ended within --horizon 100 pulls. "
         "Raise --horizon, or leave --horizon out to run to the end.\n"
     )
-    samples = devote(*SMALL, "--json").told["samples_until_all_know"]["values"]
+    samples = devote(*SMALL, "--json").json["samples_until_all_know"]["values"]
     words = devote(*SMALL, "--horizon", min(samples)).words
     assert "1 of 3" in words
     assert f"the horizon of {min(samples):,} pulls came first" in words
@@ -117,18 +119,22 @@ def test_a_horizon_too_small_for_any_trial_is_one_line_and_exit_code_2(devote, f
 
 def test_ser4_runs_to_its_horizon_and_the_winners_mean_is_that_at_the_end(devote):
     settings = ("--algorithm", "ser4", "--option", "phi=.0001", "--horizon", 180_000, "--trials", 3)
-    told = devote("simulate", "--problem", 4, *settings, "--json").told
-    assert told["samples_until_all_know"]["values"] == [180_000] * 3
-    assert told["resets"]["mean"] > 0
-    won = {pair for pair in zip(told["winners"], told["winner_means"], strict=True) if pair[0] == 8}
+    printed = devote("simulate", "--problem", 4, *settings, "--json").json
+    assert printed["samples_until_all_know"]["values"] == [180_000] * 3
+    assert printed["resets"]["mean"] > 0
+    won = {
+        pair
+        for pair in zip(printed["winners"], printed["winner_means"], strict=True)
+        if pair[0] == 8
+    }
     assert won == {(8, 0.8)}
-    assert told["problem"]["means"][8] != 0.8
+    assert printed["problem"]["means"][8] != 0.8
     assert "mean 0.8 at the end" in devote("simulate", "--problem", 4, *settings).words
 
 
 def test_save_keeps_every_trial(devote, tmp_path):
     file = tmp_path / "kept.jsonl"
-    values = devote(*SMALL, "--save", file, "--json").told["samples_until_all_know"]["values"]
+    values = devote(*SMALL, "--save", file, "--json").json["samples_until_all_know"]["values"]
     [kept] = load_results(file)
     assert kept.samples_until_all_know.tolist() == values
     assert [path.name for path in tmp_path.iterdir()] == ["kept.jsonl"]
@@ -203,7 +209,7 @@ def test_the_screen_shows_an_arm_that_remains_but_is_not_asked_about():
     ],
 )
 def test_listings_name_all_with_their_sources_and_what_can_be_set(devote, name, known, shown):
-    listed = devote(name, "--json").told
+    listed = devote(name, "--json").json
     assert [row["name"] for row in listed] == list(known)
     for row in listed:
         assert row["summary"]
@@ -218,7 +224,7 @@ def test_listings_name_all_with_their_sources_and_what_can_be_set(devote, name, 
 
 
 GRID = 'problem = "1"\nn_players = [32]\nalgorithm = "ser3"\neta = [0.5, 0.9]\ntrials = 1\n'
-FOUND = ("--means", ".9,.4,.2", "--epsilon", ".3", "--trials", 1)
+FOUND = ("--means", ".9,.4,.2", "--epsilon", ".3", "--trials", 1, "--seconds", 0.2)
 PRINTED = {
     "simulate": ("--players", 32, "--trials", 2),
     "sweep": ("grid.toml", "--workers", 1),
@@ -253,7 +259,7 @@ def test_a_pipe_gets_80_columns_and_json_one_name_for_the_players(
     assert max(map(len, lines)) <= 80
     assert "…" not in ran.out
     assert "\x1b" not in ran.out
-    names = set(names_of(devote(*name.split(), *PRINTED[name], "--json").told))
+    names = set(names_of(devote(*name.split(), *PRINTED[name], "--json").json))
     assert not names & {"players", "N", "num_players", "devices", "n_devices"}
 
 

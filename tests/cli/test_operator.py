@@ -97,8 +97,12 @@ def test_an_experiment_is_opened_and_its_address_printed(operate, server):
     Path("other.toml").write_text('name = "other"\narms = ["a", "b"]\n[scheme]\nquorum = 2\n')
     address = f"{server}/experiments/other"
     assert operate("experiments", "open", "other.toml", "--players", 5).out == f"{address}\n"
-    told = operate("experiments", "open", "other.toml", "--players", 5, "--json").told
-    assert (told["address"], told["enrolment"], told["n_players"]) == (address, "invite", 5)
+    printed = operate("experiments", "open", "other.toml", "--players", 5, "--json").json
+    assert (printed["address"], printed["enrolment"], printed["n_players"]) == (
+        address,
+        "invite",
+        5,
+    )
     fields = {"name": "third", "arms": ["a", "b"], "scheme": {"quorum": 2}}
     Path("third.json").write_text(json.dumps(fields))
     assert operate("experiments", "open", "third.json").out.endswith("/experiments/third\n")
@@ -108,10 +112,10 @@ def test_the_list_tells_how_experiments_stand_and_what_came_of_them(operate):
     table = operate("experiments", "list").out
     for word in ("banner", "open", "2 of 5", "6", "0", "2 used"):
         assert word in table
-    (item,) = operate("experiments", "list", "--json").told
+    (item,) = operate("experiments", "list", "--json").json
     assert (item["messages"], item["answer"], item["invites"]["used"]) == (6, ["0"], 2)
     Path("devote-server.db.token").unlink()
-    (public,) = operate("experiments", "list", "--json").told
+    (public,) = operate("experiments", "list", "--json").json
     assert public == {k: v for k, v in item.items() if k not in ("invites", "revoked")}
     assert "invites" not in operate("experiments", "list").out
 
@@ -120,13 +124,13 @@ def test_close_reopen_end_and_archive_say_how_it_stands_now(operate, store):
     assert operate("experiments", "close", "banner").out == "banner is closed.\n"
     assert store.post("banner", vote(identity(1), 0)).cause == "closed"
     assert operate("experiments", "reopen", "banner").out == "banner is open.\n"
-    said = operate("experiments", "end", "banner", "2099-01-31").out
-    assert said == "banner is open until 2099-01-31 00:00 UTC.\n"
-    told = operate("experiments", "end", "banner", "never", "--json").told
-    assert told == {"name": "banner", "state": "open", "ends": None, "delete_after": None}
+    output = operate("experiments", "end", "banner", "2099-01-31").out
+    assert output == "banner is open until 2099-01-31 00:00 UTC.\n"
+    printed = operate("experiments", "end", "banner", "never", "--json").json
+    assert printed == {"name": "banner", "state": "open", "ends": None, "delete_after": None}
     assert operate("experiments", "archive", "banner").out == "banner is archived.\n"
-    assert operate("experiments", "list", "--json").told == []
-    (item,) = operate("experiments", "list", "--all", "--json").told
+    assert operate("experiments", "list", "--json").json == []
+    (item,) = operate("experiments", "list", "--all", "--json").json
     assert item["state"] == "archived"
 
 
@@ -141,8 +145,8 @@ def test_what_is_exported_is_verified_without_the_server_and_found_out_when_alte
     lines = Path("banner.jsonl").read_text().replace('"arm":3', '"arm":2')
     Path("altered.jsonl").write_text(lines)
     assert devote("verify", "altered.jsonl").code == 1
-    told = operate("experiments", "export", "banner", "--output", "x", "--json").told
-    assert (told["messages"], told["ok"]) == (6, True)
+    printed = operate("experiments", "export", "banner", "--output", "x", "--json").json
+    assert (printed["messages"], printed["ok"]) == (6, True)
 
 
 def test_delete_asks_for_the_name(operate, store, monkeypatch):
@@ -255,13 +259,13 @@ def test_serve_serves_the_page_and_the_board_and_ends_well_on_a_signal(folder, n
                 assert time.monotonic() < until
                 time.sleep(0.05)
         os.kill(process.pid, number)
-        _, said = process.communicate(timeout=60)
+        _, output = process.communicate(timeout=60)
     finally:
         process.kill()
         process.wait()
     assert process.returncode == 0
-    *told, start, stop = said.splitlines()
-    assert told == [
+    *printed, start, stop = output.splitlines()
+    assert printed == [
         f"devote: the page is at http://127.0.0.1:{port}/",
         "devote: the operator's token is in devote-server.db.token",
     ]
@@ -355,8 +359,8 @@ def test_tokens_are_rotated_added_listed_and_removed(devote, folder):
     listed = devote("token", "list").out
     assert re.search(f"^{re.escape(added[:4])}.*inviter", listed, re.MULTILINE)
     assert added not in listed
-    assert devote("token", "remove", added[:8], "--json").told
-    assert len(devote("token", "list", "--json").told) == 1
+    assert devote("token", "remove", added[:8], "--json").json
+    assert len(devote("token", "list", "--json").json) == 1
     is_bad(devote("token", "add"), "Use one of: ")
     is_bad(devote("token", "add", "--scope", "inviter"), "needs --experiment")
 
@@ -364,15 +368,39 @@ def test_tokens_are_rotated_added_listed_and_removed(devote, folder):
 def test_a_backup_is_made_and_restored(devote, folder):
     with open_store("devote-server.db") as store:
         store.create(here(SPEC))
-        told = devote("backup", "monday.db", "--json").told
-        assert told["bytes"] == Path("monday.db").stat().st_size
+        printed = devote("backup", "monday.db", "--json").json
+        assert printed["bytes"] == Path("monday.db").stat().st_size
         is_bad(devote("restore", "monday.db"), "Stop its server first")
     assert "set aside" not in devote("restore", "monday.db", "--store", "new.db").out
-    said = devote("restore", "monday.db").out
-    assert said == (
+    output = devote("restore", "monday.db").out
+    assert output == (
         "devote-server.db holds what monday.db does. What was there is now "
         "devote-server.db.replaced.\n"
     )
     for words in (("monday.db",), ("no/x",), ("x", "--store", "y")):
         ran = devote("backup", *words)
         assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+
+
+def test_an_option_is_withdrawn_and_a_log_for_the_operator_is_verified_with_a_token(
+    operate, devote, server
+):
+    Path("tea.toml").write_text(
+        'name = "tea"\narms = ["green", "black", "none"]\nscheme = "survey"'
+    )
+    options = ("--baseline", "none", "--log", "operator", "--ends", "30d", "--delete-after", "90d")
+    assert operate("experiments", "open", "tea.toml", *options).code == 0
+    text = operate("withdraw", "tea", "black").out
+    assert "black is withdrawn from tea, as message 1." in text
+    assert "at most 0.1 now (proved)" in text
+    assert "withdrawn already" in operate("withdraw", "tea", "black").err
+    listed = operate("experiments", "list").out
+    assert "withdrawn: black" in " ".join(listed.split())
+    told = operate("experiments", "list", "--json").told
+    (tea,) = [item for item in told if item["name"] == "tea"]
+    assert (tea["withdrawn"], tea["mismatch"], tea["baseline"]) == (["black"], False, "none")
+    assert tea["delete_after"] > tea["ends"]
+    url = f"{server}/experiments/tea"
+    assert "needs the operator's token" in devote("verify", url).err
+    told = devote("verify", url, "--token-file", "devote-server.db.token", "--json").told
+    assert (told["ok"], told["withdrawn"], told["messages"]) == (True, ["black"], 1)

@@ -9,11 +9,11 @@ from devote.cli.main import COMMANDS, help_of
 
 pytestmark = pytest.mark.usefixtures("shipped_schemes")
 
-FLEET = ("plan", "--means", ".8,.4,.2", "--epsilon", ".2", "--trials", 60, "--seconds", 1)
+FLEET = ("plan", "--means", ".8,.4,.2", "--epsilon", ".2", "--trials", 30, "--seconds", 0.5)
 
 
 def test_all_schemes_are_compared_and_one_is_named(devote):
-    plan = devote(*FLEET, "--players", 5_000, "--plays-per-day", 1, "--json").told
+    plan = devote(*FLEET, "--players", 5_000, "--plays-per-day", 1, "--json").json
     assert (plan["n_players"], plan["privacy"], plan["use"]) == (5_000, 1.0, "survey")
     rows = {row["scheme"]: row for row in plan["schemes"]}
     assert list(rows) == ["decentralized", "jury", "survey"]
@@ -22,7 +22,7 @@ def test_all_schemes_are_compared_and_one_is_named(devote):
     assert survey["proved_error"] <= 0.05
     assert survey["proved_privacy"] == 1.0
     simulated = survey["simulated"]
-    assert (simulated["unit"], simulated["simulated_runs"]) == ("answers", 60)
+    assert (simulated["unit"], simulated["simulated_runs"]) == ("answers", 30)
     takes = simulated["takes"]
     assert takes["low"] < takes["mean"] < takes["high"]
     assert takes["median"] < takes["p95"] <= simulated["devices_needed"]
@@ -34,11 +34,11 @@ def test_all_schemes_are_compared_and_one_is_named(devote):
 
 
 def test_the_default_is_a_web_shop(devote):
-    plan = devote("plan", "--privacy", "none", "--trials", 20, "--seconds", 0.5, "--json").told
+    plan = devote("plan", "--privacy", "none", "--trials", 20, "--seconds", 0.5, "--json").json
     assert plan["problem"]["means"] == [0.05, 0.04, 0.03, 0.03]
     assert (plan["visitors_per_day"], plan["epsilon"]) == (50_000.0, 0.005)
     assert plan["use"] == "survey"
-    assert devote(*FLEET, "--visitors-per-day", 100, "--json").told["privacy"] == 1.0
+    assert devote(*FLEET, "--visitors-per-day", 100, "--json").json["privacy"] == 1.0
 
 
 def test_the_table_says_what_to_use_what_it_takes_and_how_to_write_it(devote):
@@ -49,7 +49,7 @@ def test_the_table_says_what_to_use_what_it_takes_and_how_to_write_it(devote):
         "up to 3 devices may lie",
         "Use survey. What you ask is proved of it",
         "no other scheme does it here",
-        "60 simulated runs, 60 with an answer",
+        "30 simulated runs, 30 with an answer",
         "visitors needed",
         "privacy e none 4 2 1* 0.5",
         "lying devices 0 3* 10",
@@ -75,7 +75,7 @@ def test_where_none_can_it_says_so_plainly_and_what_would_do(devote):
     assert "No scheme can answer this question with 60 devices." in words
     assert "What would do, everything else as asked:" in words
     assert "devices instead of 60" in words
-    plan = devote(*asked, "--json").told
+    plan = devote(*asked, "--json").json
     assert plan["use"] is None
     assert plan["why"].startswith("No scheme can do this: decentralized: no error is proved")
     assert len(plan["relax"]) == 2
@@ -98,7 +98,7 @@ def examples():
 
 @pytest.mark.parametrize("line", examples())
 def test_every_example_of_the_help_runs(devote, line):
-    assert devote(*line.split(), "--trials", 2, "--seconds", 0.1, "--json").told
+    assert devote(*line.split(), "--trials", 2, "--seconds", 0.1, "--json").json
 
 
 SMALL = (
@@ -108,7 +108,7 @@ SMALL = (
 
 
 def test_one_scheme_gathers_theory_and_a_quick_simulation(devote):
-    plan = devote(*SMALL, "--events-per-day", 1000, "--json").told
+    plan = devote(*SMALL, "--events-per-day", 1000, "--json").json
     assert plan["votes_needed"] == 28
     assert list(plan["facts"].values()) == [28, 29]  # the rules paper and ceil
     assert (plan["scheme"], plan["n_players"], plan["message_bound"]) == ("decentralized", 60, 83)
@@ -139,7 +139,7 @@ def test_theorem_2_is_shown_with_one_good_arm_and_not_with_two(devote):
     assert "Theorem 2 does not hold here: 2 arms are epsilon-optimal" in ran.words
     assert "Simulated:" in ran.out
     assert "<=" not in ran.out
-    plan = devote("plan", "--means", tied.replace(".7,.7", ".7,.4"), *common, "--json").told
+    plan = devote("plan", "--means", tied.replace(".7,.7", ".7,.4"), *common, "--json").json
     assert plan["theorem_2"]["samples"] > plan["simulated"]["samples"]["mean"]
 
 
@@ -166,7 +166,7 @@ SWITCHING = (
 
 
 def test_a_plan_for_ser4_recommends_a_phi_unless_one_is_given(devote):
-    plan = devote(*SWITCHING, "--json").told
+    plan = devote(*SWITCHING, "--json").json
     resets = plan["resets"]
     expected = (2 / (100_000 * resets["plays_per_term"])) ** 0.5
     assert plan["spec"]["options"]["phi"] == resets["phi"] == pytest.approx(expected)
@@ -183,7 +183,7 @@ def test_a_sweep_draws_a_picture_and_keeps_its_data_only_if_asked(
 ):
     monkeypatch.chdir(tmp_path)
     asked = (*SMALL, "--sweep", axis, "--trials", 1, "--workers", 1)
-    found = devote(*asked, "--json").told
+    found = devote(*asked, "--json").json
     assert (found["axis"], found["picture"], found["data"]) == (axis, None, None)
     assert len(found["values"]) == len(found["rows"]) >= 3
     assert list(tmp_path.iterdir()) == []
@@ -195,7 +195,7 @@ def test_a_sweep_draws_a_picture_and_keeps_its_data_only_if_asked(
 def test_what_segments_take_and_which_are_too_small(devote):
     shares = "old=.7,new=.3,rare=.0001"
     asked = (*FLEET, "--segments", shares, "--privacy", 4, "--visitors-per-day", 2_000)
-    made = devote(*asked, "--days", 5, "--json").told
+    made = devote(*asked, "--days", 5, "--json").json
     [asked_for] = [one for one in made["private"] if one["privacy"] == 4.0]
     ends = [row["ends"] for row in asked_for["segments"]]
     assert ends == ["decided", "decided", "too small", "too small"]

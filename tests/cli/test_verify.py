@@ -57,8 +57,8 @@ def serving(path, *changes):
 
 def save(path, copy):
     """Keep a copy of the log on a server over a store."""
-    with serving(path) as url, HttpLog(url) as log, LogCopy(copy, log) as kept:
-        return verify_log(log, copy=kept)
+    with serving(path) as url, LogCopy(copy) as kept, HttpLog(url, copy=kept) as log:
+        return verify_log(log)
 
 
 @pytest.fixture(scope="module")
@@ -85,10 +85,10 @@ def lying(tmp_path, board):
 def found(ran):
     """The findings by check, as the numbers of messages."""
     assert ran.err == ""
-    told = json.loads(ran.out)
-    assert told["ok"] == (ran.code == 0) == (not told["findings"])
+    printed = json.loads(ran.out)
+    assert printed["ok"] == (ran.code == 0) == (not printed["findings"])
     places = {}
-    for finding in told["findings"]:
+    for finding in printed["findings"]:
         places.setdefault(finding["check"], []).append(finding["number"])
     return places
 
@@ -117,8 +117,8 @@ def test_an_altered_answer_is_found_and_named(devote, lying, answers):
         ran = devote("verify", url)
     assert ran.code == 1
     assert "WRONG" in ran.out
-    said = re.findall(r"signatures: message (.*): the signature is not its voter's", ran.out)
-    assert said == ["6,174"]
+    output = re.findall(r"signatures: message (.*): the signature is not its voter's", ran.out)
+    assert output == ["6,174"]
 
 
 def test_a_dropped_answer_with_all_others_numbered_anew_is_found_by_who_remembers(
@@ -132,9 +132,9 @@ def test_a_dropped_answer_with_all_others_numbered_anew_is_found_by_who_remember
     device.close()
     ran = devote("verify", copy, "--store", store, "--json")
     assert found(ran) == {}
-    assert json.loads(ran.out)["checked"]["memory"] == 1
-    end = json.loads(copy.read_text().splitlines()[-1])
-    head = f"{end['end']}:{end['head']}"
+    report = json.loads(ran.out)
+    assert report["checked"]["memory"] == 1
+    head = f"{report['number']}:{report['head']}"
     drop = ("DELETE FROM messages WHERE number = ?", (VICTIM,))
     # In two steps: no number is ever taken twice.
     away = ("UPDATE messages SET number = -number WHERE number > ?", (VICTIM,))
@@ -160,8 +160,8 @@ def test_a_tally_that_does_not_follow_from_the_log_is_found(devote, tmp_path, mo
     honest = LiveBoard.snapshot
 
     def tell(self):
-        told = honest(self)
-        return replace(told, tally={**told.tally, "answer": [0], "shared": [0]})
+        printed = honest(self)
+        return replace(printed, tally={**printed.tally, "answer": [0], "shared": [0]})
 
     monkeypatch.setattr(LiveBoard, "snapshot", tell)
     with serving(tmp_path / "server.db") as url:
@@ -189,8 +189,8 @@ def test_arms_that_a_server_falsely_asks_about_and_a_false_snapshot_are_found(
     for name, lie in lies.items():
 
         def tell(self, name=name, lie=lie):
-            told = honest(self)
-            return replace(told, tally={**told.tally, name: lie})
+            printed = honest(self)
+            return replace(printed, tally={**printed.tally, name: lie})
 
         monkeypatch.setattr(LiveBoard, "snapshot", tell)
         with serving(tmp_path / "server.db") as url:
@@ -277,14 +277,14 @@ def saved_once(tmp_path_factory):
         fill(store, spec, log, len(log))
     save(folder / "server.db", folder / "copy.jsonl")
     text = (folder / "copy.jsonl").read_text()
-    named = json.dumps(here(spec.with_(name="else")).to_dict(), separators=(",", ":"))
+    named = text.replace(spec.fingerprint, spec.with_(name="else").fingerprint)
     files = {
         "empty": "",
         "cut": text.rpartition('{"end"')[0],
         "text": "hello\n",
         "other": '{"devote":"log","format":99}\n',
         "spec": text.replace('"quorum":2', '"quorum":3', 1),
-        "else": re.sub(r'"experiment":\{.*\}', f'"experiment":{named}}}', text, count=1),
+        "else": named.replace(NAME, "else"),
     }
     for name, content in files.items():
         (folder / f"{name}.jsonl").write_text(content)
@@ -308,11 +308,14 @@ def test_an_experiment_that_is_not_there_is_bad_input(devote, saved):
 
 def test_a_saved_log_that_was_changed_is_found(devote, saved):
     assert devote("verify", "copy.jsonl").code == 0
-    lines = Path("copy.jsonl").read_text().splitlines(keepends=True)
-    places = [n for n, line in enumerate(lines) if line.startswith('{"item"')]
-    Path("copy.jsonl").write_text("".join(lines[: places[-1]] + lines[places[-1] + 1 :]))
-    ran = devote("verify", "copy.jsonl", "--json")
-    assert list(found(ran)) == ["count"]
+    lines = [json.loads(line) for line in Path("copy.jsonl").read_text().splitlines()]
+    (answer,) = [line["answer"] for line in lines if "/messages?after=" in line.get("path", "")]
+    answer["messages"][2]["signature"] = "0" * 128
+    Path("copy.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert {"shown", "signatures", "count"} <= set(found(devote("verify", "copy.jsonl", "--json")))
+    answer["messages"].pop()
+    Path("copy.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    is_bad(devote("verify", "copy.jsonl"), "is not a saved log")
 
 
 def test_the_report_fits_a_narrow_terminal(devote, saved, monkeypatch):
@@ -351,11 +354,11 @@ def test_a_device_of_a_survey_remembers_its_answer_and_the_tally_it_was_told(dev
         words = ("--store", decider, "--store", told_only, "--json")
         ran = devote("verify", url, *words)
         assert found(ran) == {}
-        told = json.loads(ran.out)
-    assert told["answer"] == ["0"]
-    assert told["checked"]["memory"] == 1
-    assert told["checked"]["count"] > 5  # the tally, the page, the list, what devices were told
-    drop = ("DELETE FROM messages WHERE number = ?", (told["number"],))
+        printed = json.loads(ran.out)
+    assert printed["answer"] == ["0"]
+    assert printed["checked"]["memory"] == 1
+    assert printed["checked"]["count"] > 5  # the tally, the page, the list, what devices were told
+    drop = ("DELETE FROM messages WHERE number = ?", (printed["number"],))
     with serving(tmp_path / "server.db", drop) as url:  # the answer that decided is taken back
         ran = devote("verify", url, "--save", tmp_path / "now.jsonl")
     assert ran.code == 0

@@ -475,9 +475,9 @@ def test_many_listeners_all_receive_every_message_in_the_same_order(check, used)
         await asyncio.sleep(0.05)
         posts = used.messages[:8]
         await asyncio.gather(*map(board.publish, posts))
-        heard = [[e for e in await one if isinstance(e, Posted)] for one in listening]
-        assert all(events == heard[0] for events in heard)
-        assert {event.envelope for event in heard[0]} == set(posts)
+        received = [[e for e in await one if isinstance(e, Posted)] for one in listening]
+        assert all(events == received[0] for events in received)
+        assert {event.envelope for event in received[0]} == set(posts)
 
     check(test, used.spec)
 
@@ -540,9 +540,9 @@ def test_answers_are_counted_until_the_decision_also_about_arms_not_asked_about_
         assert await board.publish(late) is Outcome.ACCEPTED
         assert counted.add(late.message)
         assert counted.counts == (before[0] + 1, *before[1:])
-        told = (await board.tally()).tally
-        assert (told["asked"], told["counts"]) == ([1, 2, 3], list(counted.counts))
-        assert told["snapshot"] == len(counted)
+        current = (await board.tally()).tally
+        assert (current["asked"], current["counts"]) == ([1, 2, 3], list(counted.counts))
+        assert current["snapshot"] == len(counted)
         while counted.status() == "open":
             for arm, bit in ((1, 1), (2, 0), (3, 0)):
                 sent = answer(next(voters), arm, bit, seen=len(counted), spec=spec)
@@ -565,12 +565,12 @@ def test_the_tally_is_what_the_messages_come_to(check, used):
             if envelope is not None:
                 assert await board.publish(envelope) is Outcome.ACCEPTED
                 counted.add(envelope.message)
-            told = await board.tally()
-            assert (told.number, told.scope) == (number, scope(used.spec))
-            assert told.tally == counted.public()
-            assert await board.tally() == told
-            assert len(told.to_json()) < 400
-            tags.add(told.tag)
+            current = await board.tally()
+            assert (current.number, current.scope) == (number, scope(used.spec))
+            assert current.tally == counted.public()
+            assert await board.tally() == current
+            assert len(current.to_json()) < 400
+            tags.add(current.tag)
         assert len(tags) == 6
 
     check(test, used.spec)

@@ -98,8 +98,8 @@ def test_what_needs_an_extra_says_which_one_to_install(bare_python, program, pac
 
 def test_the_version_is_told_without_extras_and_the_command_line_asks_for_its_own(bare_python):
     run = [str(bare_python), "-I", "-m", "devote"]
-    told = subprocess.run([*run, "--version"], capture_output=True, text=True)
-    assert (told.stdout, told.stderr) == (f"devote {devote.__version__}\n", "")
+    ran_version = subprocess.run([*run, "--version"], capture_output=True, text=True)
+    assert (ran_version.stdout, ran_version.stderr) == (f"devote {devote.__version__}\n", "")
     asked = subprocess.run([*run, "simulate"], capture_output=True, text=True)
     assert asked.returncode == 2
     assert asked.stderr.startswith("devote: This needs rich, which is not installed. Install it:")

@@ -92,8 +92,8 @@ def test_an_erratum_is_told_where_its_code_is(number):
     """``Differs from print:`` and the number, in a module that the erratum's row names."""
     modules = {module for module, _ in CODE.findall(ROWS[f"Erratum {number}"][2])}
     texts = [Path(importlib.import_module(module).__file__).read_text() for module in modules]
-    told = re.compile(rf"Differs from print:[^\n]*\n?[^\n]*\n?[^\n]*\b{number}\)")
-    assert any(told.search(text) for text in texts)
+    pattern = re.compile(rf"Differs from print:[^\n]*\n?[^\n]*\n?[^\n]*\b{number}\)")
+    assert any(pattern.search(text) for text in texts)
 
 
 def test_no_row_is_without_code_or_test():

@@ -355,7 +355,7 @@ class Room:
         self.players = players_of(spec)
         self.tally = spec.scheme.tally(spec)
         self.board = []
-        self.said = []
+        self.sent = []
 
     def step(self, n, *, noise=None, between=None):
         player = self.players[n]
@@ -369,7 +369,7 @@ class Room:
         return arm
 
     def post(self, messages):
-        self.said += messages
+        self.sent += messages
         for message in messages:
             if (
                 type(message) in self.spec.scheme.about.messages
@@ -387,7 +387,7 @@ class Room:
     def seen(self):
         return (
             [(p.to_dict(), seen_of(p.tally), p.remaining, p.best) for p in self.players],
-            self.said,
+            self.sent,
         )
 
 
@@ -408,7 +408,7 @@ def test_a_player_saved_and_restored_in_mid_run_goes_on_identically(scheme, seed
         else:
             turns.randrange(1)
     assert restarts.seen() == stays.seen()
-    event(f"said {min(3, len(stays.said))}")
+    event(f"sent {min(3, len(stays.sent))}")
 
 
 @every_example
@@ -421,14 +421,14 @@ def test_what_players_say_is_taken_by_the_board_and_read_over_the_wire(scheme):
         room.step(turns.randrange(len(room.players)))
     if not spec.scheme.about.messages:
         return
-    assert room.said
-    assert {type(message) for message in room.said} <= set(spec.scheme.about.messages)
-    for message in room.said:
+    assert room.sent
+    assert {type(message) for message in room.sent} <= set(spec.scheme.about.messages)
+    for message in room.sent:
         assert kind_of(message).form is type(message)
         assert from_json(to_json(message), N_ARMS) == message
         assert (message.experiment, message.voter in VOTERS) == ("contract", True)
     # A simulated world delivers at once: nobody says what is no longer wanted.
-    assert room.board == room.said
+    assert room.board == room.sent
     assert room.tally.status(len(room.players)) in ("agreed", "stalled")
 
 
@@ -436,13 +436,13 @@ def test_what_players_say_is_taken_by_the_board_and_read_over_the_wire(scheme):
 def test_noise_changes_what_is_said_only_where_the_scheme_is_noisy(scheme):
     """The same run with the least and the most noise there is."""
     spec = spec_of(scheme)
-    heard = []
+    runs = []
     for noise in (0.0, 1.0 - 2**-53):
         room, turns = Room(spec, 8), Random(9)
         for _ in range(800):
             room.step(turns.randrange(len(room.players)), noise=noise)
-        heard.append(room.said)
-    assert (heard[0] != heard[1]) == spec.scheme.sending.noisy
+        runs.append(room.sent)
+    assert (runs[0] != runs[1]) == spec.scheme.sending.noisy
 
 
 @every_example

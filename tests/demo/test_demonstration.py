@@ -139,8 +139,8 @@ def test_the_end_of_the_story_tells_what_was_killed_and_what_an_eavesdropper_saw
     show(*conclusion(outcome))
     assert "over before anything could be killed" in capsys.readouterr().out
     show(*conclusion(an_outcome([], chaos=True, server_starts=3, crowd_starts=3)))
-    said = capsys.readouterr().out
-    assert "killed 2 times, processes full of devices 1 times" in said
+    output = capsys.readouterr().out
+    assert "killed 2 times, processes full of devices 1 times" in output
     show(*conclusion(an_outcome([])))
     assert "killed" not in capsys.readouterr().out
 
@@ -163,31 +163,31 @@ def test_a_demonstration_ends_with_the_best_banner_in_spite_of_chaos(scheme, mon
     more, players = SCHEMES[scheme]
     spec = ExperimentSpec(arms=NAMES, name="banner", **more)
     monkeypatch.setattr(demonstration, "FIRST_BLOW", 1e9 if scheme == "decentralized" else 0.2)
-    *told, outcome = demonstrate(
+    *happenings, outcome = demonstrate(
         Experiment(spec, "invite", players), means=MEANS, chaos=True, seed=3
     )
     assert (outcome.status, outcome.tally.answer) == ("agreed", (0,))
     assert outcome.pulls >= len(outcome.messages)
     signed = {(m.voter, type(m), getattr(m, "arm", None)) for m in outcome.messages}
     assert len(signed) == len(outcome.messages), "none is doubled"
-    kinds = [happening.kind for happening in told]
+    kinds = [happening.kind for happening in happenings]
     assert kinds[0] == "open"
     assert outcome.server_kills + outcome.crowd_kills == kinds.count("chaos") >= 1
     show(*conclusion(outcome))
-    said = capsys.readouterr().out
-    texts = " ".join(happening.text for happening in told)
+    output = capsys.readouterr().out
+    texts = " ".join(happening.text for happening in happenings)
     if scheme == "decentralized":
         assert kinds.count("out") == 2
-        assert all(h.text.endswith("votes") for h in told if h.kind == "out")
+        assert all(h.text.endswith("votes") for h in happenings if h.kind == "out")
     elif scheme == "jury":
         picks = sum(isinstance(message, Pick) for message in outcome.messages)
         assert spec.votes_needed <= picks <= 5
         assert "red is the answer, picks: " in texts
-        assert "pick 'red'" in said
+        assert "pick 'red'" in output
     else:
         assert "red is the answer, answers: " in texts
-        assert "which may be noise" in said
-        assert "estimated" in said
+        assert "which may be noise" in output
+        assert "estimated" in output
 
 
 def test_a_survey_is_shown_with_many_devices_that_answer_soon(capsys):

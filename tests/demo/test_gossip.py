@@ -15,10 +15,10 @@ def test_both_sides_of_a_network_that_broke_and_healed_have_the_answer():
     *happened, outcome = demonstrate_gossip(experiment, means=(0.9, 0.2, 0.1))
     assert outcome.status == "agreed"
     assert outcome.tally.answer == (0,)
-    told = [happening.text for happening in happened if happening.kind in ("chaos", "out")]
-    assert "breaks in two" in told[0]
-    assert "heals" in told[1]
-    assert [line.split(";")[0] for line in told[2:]] == [
+    texts = [happening.text for happening in happened if happening.kind in ("chaos", "out")]
+    assert "breaks in two" in texts[0]
+    assert "heals" in texts[1]
+    assert [line.split(";")[0] for line in texts[2:]] == [
         "side 1, every device: Banner 0",
         "side 2, every device: Banner 0",
     ]

@@ -53,6 +53,14 @@ def test_the_private_key_is_readable_by_its_owner_only_and_never_shown(path):
     assert repr(ME.to_private_bytes()) not in repr(record)
 
 
+def test_what_is_deleted_is_overwritten(path):
+    """So that noise and rewards are gone wherever on a page they were."""
+    store = Store.open(path)
+    with store.database.read() as db:
+        assert db.execute("PRAGMA secure_delete").fetchone() == (1,)
+    store.close()
+
+
 def test_two_processes_cannot_share_a_store(path):
     code = (
         "import sys; from devote.device.store import Store\n"

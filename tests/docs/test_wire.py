@@ -57,23 +57,23 @@ def test_every_kind_of_message_is_there():
 
 
 def test_the_defaults_are_those_of_the_code():
-    told = {row[0].strip("`"): row[1] for row in _rows("Specifications")}
+    reported = {row[0].strip("`"): row[1] for row in _rows("Specifications")}
     plain = ExperimentSpec(arms=2)
     for name in ("epsilon", "delta"):
-        assert told[name] == str(getattr(plain, name))
-    assert told["eta"] == f"{plain.eta}; jury {SCHEMES['jury'].about.default_eta}"
+        assert reported[name] == str(getattr(plain, name))
+    assert reported["eta"] == f"{plain.eta}; jury {SCHEMES['jury'].about.default_eta}"
     (betting,) = {SCHEMES[name].about.default_algorithm for name in ("jury", "survey")}
-    assert told["algorithm"] == f"`{plain.algorithm}`; jury, survey `{betting}`"
+    assert reported["algorithm"] == f"`{plain.algorithm}`; jury, survey `{betting}`"
     for name in ("decentralized", "jury", "survey"):
         defaults = {i.name: i.default for i in fields(SCHEMES[name])}
         for optional in ("segments", "subset"):  # left out of a survey without segments
             defaults.pop(optional, None)
-        assert _defaults(told[name]) == defaults
-    others = _defaults(told.pop("betting, and all others"))
+        assert _defaults(reported[name]) == defaults
+    others = _defaults(reported.pop("betting, and all others"))
     shipped = (a for a in ALGORITHMS.values() if a.choose.__module__.startswith("devote."))
     for algorithm in shipped:
         defaults = {option: algorithm.default(option) for option in algorithm.options}
-        assert defaults == (_defaults(told[algorithm.name]) if defaults else others)
+        assert defaults == (_defaults(reported[algorithm.name]) if defaults else others)
 
 
 def _defaults(cell: str) -> dict[str, object]:

@@ -56,7 +56,7 @@ def test_initialization_all_arms_remain_and_nobody_has_voted():
     """Initialization: "K(l) := K, K^n(l^n) := K, for all (k, n) lambda^n_k := 0"."""
     player = player_of(spec(), "n")
     assert player.shared == player.remaining == (0, 1, 2)
-    assert len(player.tally) == 0
+    assert not player.tally.votes
     assert player.tally.counts == (0, 0, 0)
 
 

@@ -30,7 +30,7 @@ def ballot_of(messages):
     return ballot
 
 
-def says(ballot):
+def state_of(ballot):
     return (
         ballot.term,
         ballot.votes,
@@ -38,11 +38,9 @@ def says(ballot):
         ballot.shared,
         tuple(ballot.shared_mask),
         ballot.answer,
-        ballot.voters,
         [ballot.voted(f"n{i}") for i in range(N_PLAYERS)],
         ballot.status(),
         ballot.status(N_PLAYERS),
-        len(ballot),
         ballot.view(),
     )
 
@@ -52,16 +50,15 @@ def says(ballot):
 def test_order_and_repetition_do_not_matter(history, rng):
     other = history + rng.sample(history, len(history) // 2)
     rng.shuffle(other)
-    assert ballot_of(other) == ballot_of(history)
-    assert says(ballot_of(other)) == says(ballot_of(history))
+    assert state_of(ballot_of(other)) == state_of(ballot_of(history))
 
 
 @settings(max_examples=MANY)
 @given(histories, histories, histories)
 def test_taking_in_histories_is_commutative_associative_and_idempotent(x, y, z):
-    assert says(ballot_of(x + y)) == says(ballot_of(y + x))
-    assert says(ballot_of((x + y) + z)) == says(ballot_of(y + (z + x)))
-    assert says(ballot_of(x + x)) == says(ballot_of(x))
+    assert state_of(ballot_of(x + y)) == state_of(ballot_of(y + x))
+    assert state_of(ballot_of((x + y) + z)) == state_of(ballot_of(y + (z + x)))
+    assert state_of(ballot_of(x + x)) == state_of(ballot_of(x))
 
 
 @settings(max_examples=MANY)
@@ -104,7 +101,7 @@ def test_a_vote_of_a_later_term_opens_it_and_older_votes_no_longer_count():
     ballot.add(Vote("demo", 1, 2, "n0"))
     assert (ballot.term, ballot.counts, ballot.shared) == (1, (0, 0, 1, 0), (0, 1, 2, 3))
     ballot.add(Vote("demo", 0, 3, "n0"))
-    assert (ballot.counts, len(ballot)) == ((0, 0, 1, 0), 4)
+    assert (ballot.counts, len(ballot.votes)) == ((0, 0, 1, 0), 4)
 
 
 def test_erratum_5_a_stall_is_told_from_the_votes_and_the_number_of_players_alone():
@@ -125,10 +122,3 @@ def test_the_answer_of_a_stall_has_the_fewest_votes_first():
     for voter, arm in (("a", 0), ("b", 0), ("c", 1)):
         ballot.add(Vote("demo", 0, arm, voter))
     assert (ballot.status(3), ballot.answer) == ("stalled", (1, 0))
-
-
-def test_ballots_of_other_quorums_or_arms_are_not_equal():
-    assert empty(3, 2) != empty(3, 3)
-    assert empty(3, 2) != empty(4, 2)
-    assert empty(3, 2) != "ballot"
-    assert "votes=0" in repr(empty(3, 2))

@@ -128,17 +128,17 @@ def test_the_tally_is_the_rule_read_aloud(offered):
         board.append(message)
         tally.add(message)
     jury = list(dict.fromkeys(m.voter for m in board if isinstance(m, Claim)))[:5]
-    said = list(dict.fromkeys((m.voter, m.arm) for m in board if isinstance(m, Pick)))
+    sent = list(dict.fromkeys((m.voter, m.arm) for m in board if isinstance(m, Pick)))
     verdict, counts = None, [0, 0, 0]
-    for voter, arm in said:
+    for voter, arm in sent:
         assert voter in jury
         counts[arm] += 1
         if verdict is None and counts[arm] == 3:
             verdict = arm
-    assert len({voter for voter, _ in said}) == len(said), "nobody picks twice"
+    assert len({voter for voter, _ in sent}) == len(sent), "nobody picks twice"
     assert list(tally.picks) == jury
     assert (list(tally.counts), tally.verdict) == (counts, verdict)
-    stalled = verdict is None and len(said) == 5
+    stalled = verdict is None and len(sent) == 5
     assert tally.status() == ("agreed" if verdict is not None else "stalled" if stalled else "open")
 
 
@@ -264,12 +264,12 @@ def claim_times(spec, n_players, activations, pay, *, lost=frozenset()):
     board, found = spec.scheme.tally(spec), []
     for t, n in enumerate(activations):
         arm = players[n].activate(rng.random(), rng.random())
-        said = players[n].outgoing()
+        sent = players[n].outgoing()
         if t in lost:
             players[n].abandon()
         else:
-            said += players[n].reward(pay(t, n, arm))
-        for message in said:
+            sent += players[n].reward(pay(t, n, arm))
+        for message in sent:
             if isinstance(message, Claim):
                 found.append((t, n))
             if board.refusal(message) is None:
@@ -334,13 +334,13 @@ def test_a_player_claims_once_also_after_a_restart():
 
 def down_to(player, arm, rng):
     """Play until one arm is left, which pays; what was said meanwhile."""
-    said = []
+    sent = []
     while player.best is None:
         played = player.activate(rng.random())
-        said += player.outgoing()
-        said += player.reward(float(played == arm))
+        sent += player.outgoing()
+        sent += player.reward(float(played == arm))
     assert player.best == arm
-    return said
+    return sent
 
 
 def test_a_juror_says_once_which_arm_it_ended_with():
@@ -382,13 +382,13 @@ def private_run(pay, noise, *, vote_after=60, until=90):
     spec = jury_spec(**(PRIVATE | {"vote_after": vote_after}))
     player = spec.scheme.player(spec, "n0")
     player.receive(Claim("court", "n0"))
-    rng, said = Random(4), []
+    rng, sent = Random(4), []
     for turn in range(1, until):
         before = player.best
         arm = player.activate(rng.random(), noise(turn))
-        said += [(turn, message, before) for message in player.outgoing()]
-        said += [(turn, message, before) for message in player.reward(pay(arm, turn))]
-    return spec, said
+        sent += [(turn, message, before) for message in player.outgoing()]
+        sent += [(turn, message, before) for message in player.reward(pay(arm, turn))]
+    return spec, sent
 
 
 @given(
@@ -398,10 +398,10 @@ def private_run(pay, noise, *, vote_after=60, until=90):
 def test_a_private_pick_is_sent_at_the_same_activation_whatever_the_rewards(means, noise):
     """One message, at the 60th activation: neither its moment nor its number tells anything."""
     coin = Random(5)
-    spec, said = private_run(
+    spec, sent = private_run(
         lambda arm, turn: float(coin.random() < means[arm]), lambda turn: noise
     )
-    ((turn, message, best),) = said
+    ((turn, message, best),) = sent
     assert turn == 60
     truths = spec.scheme.truths(3)
     assert message.arm == (int(noise * 3) if best is None else blur(best, noise, truths, 3))
@@ -419,13 +419,13 @@ def test_a_private_juror_that_is_not_done_picks_any_arm_also_one_that_it_has_eli
     for noise, arm in ((0.0, 0), (0.5, 1), (0.99, 2)):
         player = spec.scheme.player(spec, "n0")
         player.receive(Claim("court", "n0"))
-        said = []
+        sent = []
         for _ in range(pulls + 5):
             played_arm = player.activate(0.5, noise)
             assert player.best is None
-            said += player.outgoing()
+            sent += player.outgoing()
             player.reward(float(played_arm != 2))
-        assert said == picks(n0=arm)
+        assert sent == picks(n0=arm)
 
 
 def test_the_noise_of_a_private_pick_is_that_of_its_own_activation_and_drawn_once():
@@ -434,37 +434,37 @@ def test_the_noise_of_a_private_pick_is_that_of_its_own_activation_and_drawn_onc
     def pay(arm, turn):
         return float(arm == 2)
 
-    quiet = private_run(pay, lambda turn: 0.0)[1]
-    assert private_run(pay, lambda turn: 0.0 if turn == 60 else 0.999)[1] == quiet
-    loud = private_run(pay, lambda turn: 0.999 if turn == 60 else 0.0)[1]
-    assert [arm.arm for _, arm, _ in quiet] == [2]
-    assert [arm.arm for _, arm, _ in loud] == [1]
+    low = private_run(pay, lambda turn: 0.0)[1]
+    assert private_run(pay, lambda turn: 0.0 if turn == 60 else 0.999)[1] == low
+    high = private_run(pay, lambda turn: 0.999 if turn == 60 else 0.0)[1]
+    assert [arm.arm for _, arm, _ in low] == [2]
+    assert [arm.arm for _, arm, _ in high] == [1]
 
 
 def test_a_private_pick_is_not_drawn_again_after_a_restart():
     spec = jury_spec(**PRIVATE)
     player = spec.scheme.player(spec, "n0")
     player.receive(Claim("court", "n0"))
-    rng, said = Random(4), []
+    rng, sent = Random(4), []
     for _ in range(120):
         player.activate(rng.random(), rng.random())
-        said += player.outgoing()
-        said += player.reward(0.5)
+        sent += player.outgoing()
+        sent += player.reward(0.5)
         saved = json.loads(json.dumps(player.to_dict()))
         player = restore_player(spec, saved, claims("n0"))
-    assert len(said) == 1
+    assert len(sent) == 1
 
 
 def test_a_private_pick_is_due_also_where_rewards_never_came():
     spec = jury_spec(**PRIVATE)
     player = spec.scheme.player(spec, "n0")
     player.receive(Claim("court", "n0"))
-    said = []
+    sent = []
     for turn in range(1, 70):
         player.activate(0.5, 0.99)
-        said += [(turn, message) for message in player.outgoing()]
+        sent += [(turn, message) for message in player.outgoing()]
         player.abandon()
-    assert said == [(60, Pick("court", 2, "n0"))]
+    assert sent == [(60, Pick("court", 2, "n0"))]
 
 
 # All of it, over an unreliable network
@@ -491,7 +491,7 @@ class Court(RuleBasedStateMachine):
         self.board = []  # what the board took, in order
         self.tally = self.spec.scheme.tally(self.spec)
         self.read = [0] * n_players
-        self.said = []
+        self.sent = []
 
     def who(self, data):
         return data.draw(st.integers(0, len(self.players) - 1))
@@ -508,7 +508,7 @@ class Court(RuleBasedStateMachine):
 
     def send(self, n, messages, claim_at):
         for message in messages:
-            self.said.append(message)
+            self.sent.append(message)
             if isinstance(message, Claim):
                 assert self.players[n].activations == claim_at
             else:
@@ -569,8 +569,8 @@ class Court(RuleBasedStateMachine):
 
     @invariant()
     def nobody_claims_or_picks_twice(self):
-        said = [(type(m), m.voter) for m in getattr(self, "said", ())]
-        assert len(set(said)) == len(said)
+        sent = [(type(m), m.voter) for m in getattr(self, "sent", ())]
+        assert len(set(sent)) == len(sent)
 
     def outcome(self):
         return standing_by_tally(self.players, len(self.players))[0]
@@ -593,11 +593,11 @@ class Court(RuleBasedStateMachine):
         self.everybody_holds_the_verdict_or_nobody_speaks()
 
     def everybody_holds_the_verdict_or_nobody_speaks(self):
-        before = len(self.said)
+        before = len(self.sent)
         for _ in range(20):
             for n in range(len(self.players)):
                 self.pull(n)
-        assert len(self.said) == before
+        assert len(self.sent) == before
         if self.tally.verdict is not None:
             assert all(player.best == self.tally.verdict for player in self.players)
 

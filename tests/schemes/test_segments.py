@@ -198,7 +198,7 @@ def test_visitors_of_three_kinds_end_with_the_best_arm_of_each(privacy):
 def test_the_arm_asked_about_does_not_depend_on_the_segment_nor_on_what_it_is_shown(u, seed):
     spec = spec_of(privacy=2.0)
     for decided in ((), (1,), (0, 2)):
-        said = []
+        sent = []
         for z, segment in enumerate(NAMES):
             player = device(spec)
             player.read(public(decided, asked=(0, 2)))
@@ -206,23 +206,23 @@ def test_the_arm_asked_about_does_not_depend_on_the_segment_nor_on_what_it_is_sh
             assert arm == (z if z in decided else (0, 2)[int(u * 2)])
             assert player.is_asked, "also when its segment is decided"
             [message] = player.reward(1.0)
-            said.append((message.arm, message.seen, message.number))
-        assert set(said) == {((0, 2)[int(u * 2)], 7, 1)}
+            sent.append((message.arm, message.seen, message.number))
+        assert set(sent) == {((0, 2)[int(u * 2)], 7, 1)}
 
 
 def test_a_decided_segments_answer_does_not_depend_on_its_reward_and_is_a_fair_coin():
     """Without privacy all noise is the place: half of the places give each sign."""
     spec = spec_of(privacy=None)
-    said = {}
+    sent = {}
     for place in (0.0, 0.2, 0.5 - 2**-53, 0.5, 0.9):
         for reward in (0.0, 1.0):
             player = device(spec)
             player.read(public(decided=(1,)))
             player.activate(0.0, segment="tablet", draws=iter([place]).__next__)
             [message] = player.reward(reward)
-            said.setdefault(place, set()).add(unpack(message.low, message.high, 3))
+            sent.setdefault(place, set()).add(unpack(message.low, message.high, 3))
     plus, minus = {(0, 1, 0)}, {(0, -1, 0)}
-    assert list(said.values()) == [plus, plus, plus, minus, minus]
+    assert list(sent.values()) == [plus, plus, plus, minus, minus]
 
 
 def chances(spec, tally, segment, reward):
@@ -241,15 +241,15 @@ def chances(spec, tally, segment, reward):
     found = Counter()
     for begin, end in itertools.pairwise(ends):
         for noise in noises:
-            said = set()
+            sent = set()
             for place in (begin, end - 1):  # and so all places in between
                 player = device(spec)
                 player.read(tally)
                 draws = iter([place / GRID, *noise])
                 player.activate(0.6, segment=segment, draws=draws.__next__)
-                said.update(player.reward(reward))
+                sent.update(player.reward(reward))
                 assert next(draws, None) is None
-            [message] = said
+            [message] = sent
             found[message] += Fraction(end - begin, GRID * len(noises))
     assert sum(found.values()) == 1
     return found
@@ -292,7 +292,7 @@ def test_once_it_has_answered_a_device_plays_what_leads_in_its_segment():
 @pytest.mark.parametrize("x", [0.0, 0.4, 1.0])
 def test_a_crash_draws_no_noise_again_and_nothing_is_kept_once_the_answer_is_made(x):
     spec = spec_of(privacy=1.0)
-    said = []
+    sent = []
     for crashes in (False, True):
         player = device(spec)
         player.read(public())
@@ -301,14 +301,14 @@ def test_a_crash_draws_no_noise_again_and_nothing_is_kept_once_the_answer_is_mad
         if crashes:
             player = restore_player(spec, json.loads(player.to_json()))
             assert player.is_asked
-        said.append(player.reward(x))
+        sent.append(player.reward(x))
         kept = json.loads(player.to_json())["own"]
         assert str(noise[0]) not in json.dumps(kept)
         assert (kept["noise"], kept["question"], kept["segment"]) == (None, None, 1)
-    assert said[0] == said[1]
+    assert sent[0] == sent[1]
     player = restore_player(spec, kept_player := json.loads(player.to_json()))
     assert json.loads(player.to_json()) == kept_player
-    player.recall(said[0][0])
+    player.recall(sent[0][0])
     assert player.answers_left == 0
 
 

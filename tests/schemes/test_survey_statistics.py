@@ -261,8 +261,8 @@ def test_answers_sent_as_clicks_come_would_make_it_wrong():
     """
 
     def clicks_first(spec, values, arm, draw):
-        heard = 1.0 if arm == 0 else values[arm] + 0.2 * (1.0 - values[arm])
-        return int(draw.random() < values[arm] / heard)
+        received = 1.0 if arm == 0 else values[arm] + 0.2 * (1.0 - values[arm])
+        return int(draw.random() < values[arm] / received)
 
     spec, values = hard(None, 2)
     assert failures(spec, values, ORDERS[0], 100, clicks_first) > 50

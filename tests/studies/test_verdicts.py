@@ -100,11 +100,11 @@ def test_nothing_is_said_about_what_was_not_measured(claim):
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "told"),
+    ("low", "high", "outcome"),
     [(0.9, 1.1, True), (0.95, 1.0, True), (1.2, 1.3, False), (1, 1.2, None)],
 )
-def test_a_range_is_judged_by_the_whole_interval(low, high, told):
-    assert Range(0.9, 1.1).judge(Estimate((low + high) / 2, low, high)) is told
+def test_a_range_is_judged_by_the_whole_interval(low, high, outcome):
+    assert Range(0.9, 1.1).judge(Estimate((low + high) / 2, low, high)) is outcome
 
 
 @pytest.mark.parametrize(

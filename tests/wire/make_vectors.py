@@ -190,9 +190,9 @@ KINDS = {
 
 def _messages() -> list[Any]:
     rows = []
-    for name, said in KINDS.items():
+    for name, examples in KINDS.items():
         scope = Scope(BOARD, SPECS[name].fingerprint)
-        rows += [_signed(n, _said(n, *each), scope) for n, each in enumerate(said, start=1)]
+        rows += [_signed(n, _said(n, *each), scope) for n, each in enumerate(examples, start=1)]
     for number, name in enumerate(SPECS, start=1):
         voter, scope = identity(number).voter, Scope(BOARD, SPECS[name].fingerprint)
         rows.append({
@@ -247,9 +247,9 @@ def _picks() -> list[Any]:
         edges = [truths / GRID, (truths - 1) / GRID]
         for noise in (*_noises(draw), *edges):
             truth = draw.randrange(arms)
-            told = blur(truth, noise, truths, arms)
+            blurred = blur(truth, noise, truths, arms)
             rows.append(
-                {"truth": truth, "noise": noise, "truths": truths, "arms": arms, "told": told}
+                {"truth": truth, "noise": noise, "truths": truths, "arms": arms, "told": blurred}
             )
     return rows
 
@@ -261,8 +261,8 @@ def _bits() -> list[Any]:
             edge = GRID - truths + int(reward * (2 * truths - GRID))
             noises = [n for n in (edge / GRID, (edge - 1) / GRID) if 0.0 <= n < 1.0]
             for noise in (*_noises(draw), *noises):
-                told = blur_reward(reward, noise, truths)
-                rows.append({"reward": reward, "noise": noise, "truths": truths, "told": told})
+                blurred = blur_reward(reward, noise, truths)
+                rows.append({"reward": reward, "noise": noise, "truths": truths, "told": blurred})
     return rows
 
 
@@ -410,7 +410,7 @@ ISSUED = ExperimentSpec(
 def _certificates() -> list[Any]:
     """What peers sign: the issuer for others, members for themselves."""
     scope, voter = serverless(ISSUED.fingerprint), identity(1).voter
-    said: list[tuple[int, str, dict[str, Any]]] = [
+    sent: list[tuple[int, str, dict[str, Any]]] = [
         (ISSUER, "certificate", {"number": 1, "voter": voter}),
         (ISSUER, "certificate", {"number": 2**32 - 1, "voter": identity(2).voter}),
         (ISSUER, "revocation", {"number": 1}),
@@ -418,7 +418,7 @@ def _certificates() -> list[Any]:
         (1, "peer", {"nonce": int("00112233445566778899aabbccddeeff", 16), "voter": voter}),
     ]
     rows = []
-    for number, kind, fields in said:
+    for number, kind, fields in sent:
         signer = identity(number)
         # Numbers as texts: a nonce is larger than 2^53.
         texts = {name: str(value) for name, value in fields.items()}

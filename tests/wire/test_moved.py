@@ -142,8 +142,8 @@ def test_a_server_that_takes_what_was_moved_is_believed_by_no_device_and_no_veri
             assert any("not valid" in trouble for trouble in status.degraded)
             core.close()
 
-    told = store.tally("banner").tally
-    assert told["status"] == "agreed", "the server itself was fooled, or this shows nothing"
+    snapshot = store.tally("banner").tally
+    assert snapshot["status"] == "agreed", "the server itself was fooled, or this shows nothing"
     asyncio.run(main())
     with HttpLog(url) as log:
         report = verify_log(log)

@@ -83,9 +83,9 @@ def test_a_second_implementation_passes_all_vectors(second):
 
 
 def test_a_wrong_encoding_fails_the_vectors(second):
-    code, said = second("vectors", FOLDER, "--wrong-encoding")
+    code, output = second("vectors", FOLDER, "--wrong-encoding")
     assert code == 1
-    failed = {line.split(":")[0] for line in said.splitlines()[:-1]}
+    failed = {line.split(":")[0] for line in output.splitlines()[:-1]}
     assert failed == {
         "canonical",
         "fingerprints",
@@ -102,13 +102,13 @@ def test_a_second_implementation_enrols_speaks_reads_verifies_and_counts(scheme,
         app = create_app(store, Settings(token=TOKEN, voter_rate=1e6))
         with serving_in_thread(app) as server, Operator(server, TOKEN) as operator:
             url = operator.open(Experiment(SPECS[scheme]))
-            code, said = second("take-part", url, 10)
-            assert code == 0, said
-            told = json.loads(said)
+            code, output = second("take-part", url, 10)
+            assert code == 0, output
+            counted = json.loads(output)
             with HttpLog(url) as log:
                 report = verify_log(log)
     assert report.ok
-    assert (told["number"], told["head"]) == (report.number, report.head)
+    assert (counted["number"], counted["head"]) == (report.number, report.head)
     assert report.number == (20 if scheme == "jury" else 10)
-    assert told["tally"]["status"] == report.status
-    assert tuple(told["tally"]["answer"]) == report.answer
+    assert counted["tally"]["status"] == report.status
+    assert tuple(counted["tally"]["answer"]) == report.answer

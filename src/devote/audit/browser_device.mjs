@@ -39,10 +39,10 @@ for (const name of ["generateKey", "exportKey", "importKey", "sign", "verify", "
     return plain(...words).finally(() => (working -= 1));
   };
 }
-let device = -1;
+let planNumber = -1;
 if (uniforms !== null) {
   crypto.getRandomValues = (words) => {
-    const place = BigInt(uniforms[device] * 2 ** 53);
+    const place = BigInt(uniforms[planNumber] * 2 ** 53);
     if (!(words instanceof Uint32Array) || words.length !== 2) throw new Error("not a number of 53 bits");
     [words[0], words[1]] = [Number(place >> 26n) << 5 >>> 0, Number(place & (2n ** 26n - 1n)) << 6 >>> 0];
     return words;
@@ -163,7 +163,7 @@ const open = async (page, window, agenda) => {
 };
 
 const watch = async (plan) => {
-  device += 1;
+  planNumber += 1;
   [now, timers, working, losses] = [0, new Map(), 0, [...plan.lost]];
   [requests, copies, drawn] = [[], [], []];
   [records, posted] = [new Map(), experiments.map(() => [])];

@@ -9,13 +9,14 @@ and shows it to nobody but its owner, since a server that lied could tell device
 import json
 import os
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
-from typing import IO, Any, Literal, Protocol, TypeAlias, get_args
+from typing import IO, Any, Literal, TypeAlias
 
 import httpx
 
@@ -59,7 +60,7 @@ LONGEST_PACE = 86_400
 TRIES = 6
 """How often a page is asked for, with pauses that double, before reading is given up."""
 
-FORMAT = 4
+FORMAT = 5
 """The version of a saved log."""
 
 
@@ -125,67 +126,92 @@ class Remembered:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Log(Protocol):
-    """Where a log is read from; ``number`` is about how many messages there are.
+class LogCopy(AbstractContextManager["LogCopy"]):
+    """All that is answered while a log is read; the file appears at ``path`` once that is all."""
 
-    ``statements`` were made before the messages were read, ``last_statements`` after them.
-    ``findings`` are what reading has shown to be wrong, in ``compared`` comparisons.
-    """
+    def __init__(self, path: str | Path) -> None:
+        self._target = Path(path)
+        self._partial = self._target.with_name(f"{self._target.name}.{os.getpid()}.partial")
+        self._file = self._partial.open("w", encoding="utf-8")
 
-    experiment: Experiment
-    number: int
-    findings: list[Finding]
-    compared: int
-    statements: tuple[Statement, ...]
-    last_statements: tuple[Statement, ...]
+    def keep(self, value: dict[str, Any]) -> None:
+        """Write the next line."""
+        self._file.write(json.dumps(value, separators=(",", ":")) + "\n")
 
-    @property
-    def voters(self) -> Collection[str]:
-        """All voters who are listed as enrolled."""
-        ...
+    def end(self) -> None:
+        """Put the file in its place."""
+        self.keep({"end": True})
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._partial.replace(self._target)
 
-    def items(self) -> Iterator[Any]:
-        """The messages as JSON values, in order."""
-        ...
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        self._partial.unlink(missing_ok=True)
 
 
-class HttpLog(AbstractContextManager["HttpLog"]):
-    """The log of the experiment at ``url``, up to the message that was the last when it was opened.
+class Log(AbstractContextManager["Log"]):
+    """The log of an experiment, up to the message that was the last when it was opened.
 
-    Everything that is read is public, unless only bearers of a ``token`` may read the log. Whatever
-    shows how the experiment stands is read after the length of the log, and must be as new; the log
-    is read after that, and the list of voters after its last length: so on an honest server that
-    goes on working nothing is behind. The log is read twice, in the pages that devices read and
-    past all caches. ``progress`` gets how many voters have been read, of how many.
+    Whatever shows how the experiment stands is read after the length of the log, and must be as
+    new; the log is read after that, and the list of voters after its last length: so on an honest
+    server that goes on working nothing is behind. The log is read twice, in the pages that devices
+    read and past all caches.
+
+    ``source`` says where it is read from. ``statements`` are what is shown of the messages up to
+    some number. ``findings`` are what reading has shown to be wrong, in ``compared`` comparisons.
+    All answers go into ``copy`` too, in the order in which they are asked for: a saved log is read
+    by asking for the same again. ``progress`` gets how many voters have been read, of how many.
     """
 
     def __init__(
         self,
-        url: str,
-        client: httpx.Client | None = None,
+        name: str,
+        source: str,
         *,
-        token: str | None = None,
+        copy: LogCopy | None = None,
         progress: Callable[[int, int, str], None] = lambda done, total, label: None,
     ) -> None:
-        self.url = url.rstrip("/")
-        self.last_statements: tuple[Statement, ...] = ()
+        self.source = source
+        self.url = f"/experiments/{name}"
         self.findings: list[Finding] = []
         self.compared = 0
+        self._name = name
+        self._copy = copy
         self._progress = progress
-        self._server, found, self._name = self.url.rpartition("/experiments/")
-        if not is_address(self.url) or not found or not self._name or "/" in self._name:
-            raise no_experiment(url)
-        self._client = client or httpx.Client(headers=HEADERS, timeout=30.0, verify=trusted())
-        if token is not None:
-            self._client.headers["Authorization"] = f"Bearer {token}"
-        self._has_answered = False
         try:
             self._open()
         except BaseException:
-            self._client.close()
+            self.close()
             raise
 
+    @abstractmethod
+    def _answer(self, path: str, *, may_lack: bool) -> Any:
+        """What is answered at a path; None if it ``may_lack`` and there is nothing."""
+
+    @abstractmethod
+    def _not_ours(self) -> DevoteError:
+        """The error that something else answers."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close what is read from."""
+
+    def _pause(self, seconds: float) -> None:
+        """Wait for a cache."""
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _ask(self, path: str, *, may_lack: bool = False) -> Any:
+        answer = self._answer(path, may_lack=may_lack)
+        if self._copy is not None:
+            self._copy.keep({"path": path, "answer": answer})
+        return answer
+
     def _open(self) -> None:
+        if self._copy is not None:
+            self._copy.keep({"devote": "log", "format": FORMAT, "name": self._name})
         try:
             self.experiment = Experiment.from_dict(self._ask(self.url))
             if self.experiment.name != self._name:
@@ -194,12 +220,22 @@ class HttpLog(AbstractContextManager["HttpLog"]):
             self.statements = tuple(self._read_statements())
             self.number = self._length()
         except SpecError as error:
-            raise BoardRefused(f"What {self.url} holds is refused: {error}") from None
+            raise BoardRefused(f"What {self.source} holds is refused: {error}") from None
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise not_ours(self.url) from None
+            raise self._not_ours() from None
 
-    def __exit__(self, *_: object) -> None:
-        self._client.close()
+    def remembered(self) -> Remembered:
+        """What is known from here to have been on the board."""
+        kept, voters = self.experiment, self.voters
+        facts = {name: kept.facts[name] for name in ("players", "enrolment")}
+        return Remembered(self.source, kept.scope, self._messages(), voters, facts=facts)
+
+    def _messages(self) -> Iterator[tuple[int | None, Message]]:
+        for item in self.items():
+            try:
+                yield int(item["number"]), from_dict(item["message"], self.experiment.spec.n_arms)
+            except (ProtocolError, KeyError, TypeError, ValueError):
+                continue  # it was wrong when it was saved
 
     def _length(self) -> int:
         return int(self._ask(f"{self.url}/messages?limit=1")["number"])
@@ -221,7 +257,7 @@ class HttpLog(AbstractContextManager["HttpLog"]):
                 page, is_last = [str(voter) for voter in answer["voters"]], bool(answer["end"])
                 enrolled = enrolled if after else int(answer["enrolled"])
             except (KeyError, TypeError, ValueError):
-                raise not_ours(self.url) from None
+                raise self._not_ours() from None
             found.update(page)
             self._progress(len(found), max(len(found), enrolled), "voters")
             is_last = is_last or not page or page[-1] <= after  # a list without end
@@ -238,15 +274,17 @@ class HttpLog(AbstractContextManager["HttpLog"]):
                 items = list(answer["messages"])[: end - last]
                 self._compare_page(last, end, items)
             except (KeyError, TypeError, AttributeError):
-                raise not_ours(self.url) from None
+                raise self._not_ours() from None
             before, last = last, max(map(_number, items), default=0)
             if last <= before:
-                return  # the server has no more, whatever it said
+                break  # the server has no more, whatever it said
             yield from items
         try:
             self._compare_enrolled()
         except (KeyError, TypeError, AttributeError, ValueError):
-            raise not_ours(self.url) from None
+            raise self._not_ours() from None
+        if self._copy is not None:
+            self._copy.end()
 
     # What is shown elsewhere.
 
@@ -261,7 +299,7 @@ class HttpLog(AbstractContextManager["HttpLog"]):
             shown = self._entry(path)
             if shown is None or int(shown[name]) >= least:
                 break
-            time.sleep(pause)
+            self._pause(pause)
         if shown is not None:
             text = f"{path} gives as {name} {shown[name]:,}, and it should be {least:,} or more"
             self._compare(text, holds=int(shown[name]) >= least)
@@ -269,7 +307,7 @@ class HttpLog(AbstractContextManager["HttpLog"]):
 
     def _entry(self, path: str) -> Any:
         """What is shown at a path, of a list this experiment's entry; None if there is none."""
-        answer = self._ask(self._server + path, may_lack=path.startswith("/views"))
+        answer = self._ask(path, may_lack=path.startswith("/views"))
         entries = answer["experiments"] if path == "/experiments" else answer
         if not isinstance(entries, list):
             return entries
@@ -322,10 +360,10 @@ class HttpLog(AbstractContextManager["HttpLog"]):
         page = page_of(end)
         path = f"/experiments/{self._name}/log/{self.experiment.board}/{page}"
         for pause in (*LAGS, 0.0):
-            shown = list(self._ask(self._server + path)["messages"])
+            shown = list(self._ask(path)["messages"])
             if max(map(_number, shown), default=0) >= end:
                 break
-            time.sleep(pause)
+            self._pause(pause)
         found = [item for item in shown if after < _number(item) <= end]
         pairs = zip_longest(found, items)
         odd = next((one or other for one, other in pairs if one != other), None)
@@ -342,36 +380,6 @@ class HttpLog(AbstractContextManager["HttpLog"]):
                 text = f"{path} gives as enrolled {entry['enrolled']:,}, but {listed:,} are listed"
                 self._compare(text, holds=int(entry["enrolled"]) <= listed)
 
-    def _ask(self, url: str, *, may_lack: bool = False) -> Any:
-        """What the server answers; asked again after a fault, unless it never answered yet."""
-        tries = TRIES if self._has_answered else 1
-        for tried in range(1, tries + 1):
-            wait = 0.0
-            try:
-                response, body = fetch(self._client, "GET", url)
-            except BoardUnavailable:
-                if tried == tries:
-                    raise
-            else:
-                status = response.status_code
-                if status < 500 and status != httpx.codes.TOO_MANY_REQUESTS:
-                    self._has_answered = True
-                    return self._read(response, body, may_lack=may_lack)
-                if tried == tries:
-                    raise BoardUnavailable(f"{self.url} answered {status}.\nTry again later.")
-                wait = retry_after(response.headers.get("Retry-After", ""))
-            time.sleep(max(2.0 ** (tried - 2), wait))
-        raise AssertionError("tried at least once")
-
-    def _read(self, response: httpx.Response, body: bytes, *, may_lack: bool) -> Any:
-        answer = parse_answer(self.url, response, body)
-        if response.is_success:
-            return answer
-        if response.status_code == httpx.codes.NOT_FOUND and may_lack:
-            return None
-        why = answer.get("error") if isinstance(answer, dict) else None
-        raise BoardRefused(f"{self.url} answered {response.status_code}: {str(why)[:500]}")
-
 
 def _shown(form: Form, source: str, values: dict[str, Any]) -> Statement:
     """What is shown, but for what follows from more than the messages and is compared elsewhere."""
@@ -385,64 +393,101 @@ def _number(item: Any) -> int:
     return number if isinstance(number, int) else 0
 
 
-class SavedLog(AbstractContextManager["SavedLog"]):
-    """The copy at ``path``; its messages can be read once.
+class HttpLog(Log):
+    """The log of the experiment at ``url``.
 
-    Its first line has all but the messages, then comes a line for each, and one that ends it.
+    Everything that is read is public, unless only bearers of a ``token`` may read the log.
     """
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(
+        self,
+        url: str,
+        client: httpx.Client | None = None,
+        *,
+        token: str | None = None,
+        **given: Any,
+    ) -> None:
+        url = url.rstrip("/")
+        self._server, found, name = url.rpartition("/experiments/")
+        if not is_address(url) or not found or not name or "/" in name:
+            raise no_experiment(url)
+        self._client = client or httpx.Client(headers=HEADERS, timeout=30.0, verify=trusted())
+        if token is not None:
+            self._client.headers["Authorization"] = f"Bearer {token}"
+        self._has_answered = False
+        super().__init__(name, url, **given)
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._client.close()
+
+    def _pause(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+    def _not_ours(self) -> DevoteError:
+        return not_ours(self.source)
+
+    def _answer(self, path: str, *, may_lack: bool) -> Any:
+        """What the server answers; asked again after a fault, unless it never answered yet."""
+        tries = TRIES if self._has_answered else 1
+        for tried in range(1, tries + 1):
+            wait = 0.0
+            try:
+                response, body = fetch(self._client, "GET", self._server + path)
+            except BoardUnavailable:
+                if tried == tries:
+                    raise
+            else:
+                status = response.status_code
+                if status < 500 and status != httpx.codes.TOO_MANY_REQUESTS:
+                    self._has_answered = True
+                    return self._read(response, body, may_lack=may_lack)
+                if tried == tries:
+                    raise BoardUnavailable(f"{self.source} answered {status}.\nTry again later.")
+                wait = retry_after(response.headers.get("Retry-After", ""))
+            time.sleep(max(2.0 ** (tried - 2), wait))
+        raise AssertionError("tried at least once")
+
+    def _read(self, response: httpx.Response, body: bytes, *, may_lack: bool) -> Any:
+        answer = parse_answer(self.source, response, body)
+        if response.is_success:
+            return answer
+        if response.status_code == httpx.codes.NOT_FOUND and may_lack:
+            return None
+        why = answer.get("error") if isinstance(answer, dict) else None
+        raise BoardRefused(f"{self.source} answered {response.status_code}: {str(why)[:500]}")
+
+
+class SavedLog(Log):
+    """The copy at ``path``; its messages can be read once."""
+
+    def __init__(self, path: str | Path, **given: Any) -> None:
         self.path = Path(path)
-        self.last_statements: tuple[Statement, ...] = ()
-        self.findings: list[Finding] = []
-        self.compared = 0
         self._file: IO[str] = self.path.open(encoding="utf-8")
         try:
-            self._open()
+            first = self._line()
+            if (first.get("devote"), first.get("format")) != ("log", FORMAT):
+                raise self._not_ours()
         except BaseException:
-            self._file.close()
+            self.close()
             raise
+        super().__init__(str(first.get("name")), self.path.name, **given)
 
-    def _open(self) -> None:
-        first = self._line()
-        try:
-            if first["devote"] != "log" or first["format"] != FORMAT:
-                raise ValueError("another kind of file")
-            self.experiment = Experiment.from_dict(first["experiment"])
-            self.number = int(first["number"])
-            self.voters: Collection[str] = set(map(str, first["voters"]))
-            self.statements = tuple(_statement(values) for values in first["statements"])
-        except SpecError as error:
-            raise BoardRefused(f"What {self.path} holds is refused: {error}") from None
-        except (KeyError, TypeError, ValueError):
-            raise self._not_ours() from None
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Close the file."""
         self._file.close()
 
     def items(self) -> Iterator[Any]:
         """The messages as JSON values."""
-        while "item" in (line := self._line()):
-            yield line["item"]
-        try:
-            number, head = int(line["end"]), line["head"]
-        except (KeyError, TypeError, ValueError):
-            raise self._not_ours() from None
-        self.last_statements = (Statement("head", number, {"head": head}, self.path.name),)
+        yield from super().items()
+        if "end" not in self._line():
+            raise self._not_ours()
 
-    def remembered(self) -> Remembered:
-        """What the copy says to have been on the board."""
-        kept = self.experiment
-        facts = {name: kept.facts[name] for name in ("players", "enrolment")}
-        messages = self._messages()
-        return Remembered(self.path.name, kept.scope, messages, self.voters, facts=facts)
-
-    def _messages(self) -> Iterator[tuple[int | None, Message]]:
-        for item in self.items():
-            try:
-                yield int(item["number"]), from_dict(item["message"], self.experiment.spec.n_arms)
-            except (ProtocolError, KeyError, TypeError, ValueError):
-                continue  # it was wrong when it was saved
+    def _answer(self, path: str, *, may_lack: bool) -> Any:
+        line = self._line()
+        if line.get("path") != path:
+            raise self._not_ours()
+        return line.get("answer")
 
     def _line(self) -> dict[str, Any]:
         try:
@@ -463,49 +508,3 @@ class SavedLog(AbstractContextManager["SavedLog"]):
             f"{self.path} is not a saved log of this version.\n"
             "Save one with `devote verify URL --save FILE`."
         )
-
-
-def _statement(values: dict[str, Any]) -> Statement:
-    made = Statement(**values)
-    if (
-        made.form not in get_args(Form)
-        or type(made.number) is not int
-        or not isinstance(made.values, dict)
-    ):
-        raise ValueError("another type")
-    return made
-
-
-class LogCopy(AbstractContextManager["LogCopy"]):
-    """A copy of a log that is being read; the file appears at ``path`` once it is whole."""
-
-    def __init__(self, path: str | Path, log: Log) -> None:
-        self._target = Path(path)
-        self._partial = self._target.with_name(f"{self._target.name}.{os.getpid()}.partial")
-        self._file = self._partial.open("w", encoding="utf-8")
-        first = {
-            "devote": "log",
-            "format": FORMAT,
-            "number": log.number,
-            "voters": sorted(log.voters),
-            "statements": [asdict(statement) for statement in log.statements],
-        }
-        self._write({**first, "experiment": log.experiment.to_dict()})
-
-    def keep(self, item: Any) -> None:
-        """Write the next message."""
-        self._write({"item": item})
-
-    def end(self, number: int, head: str | None) -> None:
-        """Write the last message's number and the head, and put the file in its place."""
-        self._write({"end": number, "head": head})
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._partial.replace(self._target)
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-        self._partial.unlink(missing_ok=True)
-
-    def _write(self, value: Any) -> None:
-        self._file.write(json.dumps(value, separators=(",", ":")) + "\n")

@@ -20,7 +20,6 @@ from devote.boards.logs import (
     Finding,
     Form,
     Log,
-    LogCopy,
     Remembered,
     SignedStatement,
     Statement,
@@ -117,10 +116,9 @@ def verify_log(
     statements: Iterable[Statement] = (),
     remembered: Iterable[Remembered] = (),
     draws: Mapping[str, Draw] | None = None,
-    copy: LogCopy | None = None,
     progress: Callable[[int, int, str], None] = lambda done, total, label: None,
 ) -> Report:
-    """Verify a log from its beginning to its end, and copy it on the way if that is wanted.
+    """Verify a log from its beginning to its end.
 
     ``draws`` are what makes the page and its entry in the list, without which neither is checked.
     """
@@ -131,15 +129,10 @@ def verify_log(
     verification = Verification(log.experiment, voters, found, draws or {})
     for place, item in enumerate(log.items(), start=1):
         verification.take(item)
-        if copy is not None:
-            copy.keep(item)
         if place % 256 == 0:
             progress(place, log.number, "messages")
     verification.note(log.findings, log.compared)
-    report = verification.report(log.last_statements, memories)
-    if copy is not None:
-        copy.end(report.number, report.head)
-    return report
+    return verification.report(memories)
 
 
 class Verification:
@@ -213,11 +206,9 @@ class Verification:
         if self._is_good(number, envelope):
             self._history.add(number, to_json(message), signature, message)
 
-    def report(
-        self, last_statements: Iterable[Statement] = (), remembered: Iterable[Remembered] = ()
-    ) -> Report:
+    def report(self, remembered: Iterable[Remembered] = ()) -> Report:
         """What was found, once the whole log has been taken."""
-        for statement in (*self._to_compare, *last_statements):
+        for statement in self._to_compare:
             self._compare(statement)
         memories = list(remembered)
         for memory in memories:

@@ -129,7 +129,7 @@ def _introduction(experiment: "Experiment") -> Iterator[str]:
     yield f"{experiment.players} devices look for the best of {spec.n_arms} banners."
     yield "What users click stays on their device."
     if Vote in spec.scheme.about.messages:
-        yield "Devices only tell each other which banners are not good enough."
+        yield "Devices only send each other which banners are not good enough."
         yield f"{spec.votes_needed} such votes drop a banner."
     else:
         summary = spec.scheme.about.summary
@@ -200,11 +200,11 @@ def _words(spec: "ExperimentSpec", message: "Message") -> str:
     arm = getattr(message, "arm", None)
     name = "" if arm is None else repr(spec.arm_names[arm])
     if isinstance(message, Vote):
-        return f"says: {name} is not good enough"
+        return f"votes: {name} is not good enough"
     if isinstance(message, Answer):
         noise = "" if getattr(spec.scheme, "privacy", None) is None else ", which may be noise"
         return f"answers {name}: {message.bit}{noise}"
-    return f"says: {kind_of(message).name} {name}".rstrip()
+    return f"sends: {kind_of(message).name} {name}".rstrip()
 
 
 @command(
@@ -274,7 +274,7 @@ def device(given: Namespace) -> None:
 
 
 User: TypeAlias = Callable[[int], float | None]
-"""Shown an arm, it says what that was worth, or None to stop."""
+"""Given an arm, it returns what that was worth, or None to stop."""
 
 
 def play(device: "Device", user: User, most: int | None = None, segment: str | None = None) -> int:
@@ -572,13 +572,12 @@ def certify_revoke(given: Namespace) -> None:
 
         asyncio.run(hand_over(read_settings(given.gossip), spec.fingerprint, given.tell, items))
     else:
-        note("no device was told. Give --tell with the address of a device that listens.")
+        note("no device has it yet. Give --tell with the address of a device that listens.")
     done = "signed" if given.tell is None else "revoked"
     answer(given.json, items, *(f"{done}: {one}" for one in given.number))
 
 
 STORE = "--store FILE  The device's store; the device may be running. [device.db]"
-ADDRESS = "address HOST:PORT  Where a peer listens."
 
 
 @contextmanager
@@ -597,7 +596,7 @@ def _peers(given: Namespace) -> "Iterator[Answers]":
 
 @command("peers list", STORE, JSON)
 def peers_list(given: Namespace) -> None:
-    """The addresses that a device knows, and who told them.
+    """The addresses that a device knows, and where each came from.
 
     Example:
         devote peers list --store device.db
@@ -605,36 +604,34 @@ def peers_list(given: Namespace) -> None:
     with _peers(given) as own:
         known = sorted(own.peers.known.values(), key=lambda peer: peer.address)
     value = [
-        {"address": p.address, "told by": "operator" if p.given else "member", "voter": p.voter}
+        {"address": p.address, "source": "operator" if p.given else "member", "voter": p.voter}
         for p in known
     ]
-    rows = [(row["address"], row["told by"], row["voter"][:12] or "-") for row in value]
-    shown = table("bl", "address,told by,member", rows)
+    rows = [(row["address"], row["source"], row["voter"][:12] or "-") for row in value]
+    shown = table("bl", "address,source,member", rows)
     answer(given.json, value, shown)
 
 
-@command("peers add", ADDRESS, STORE, JSON)
-def peers_add(given: Namespace) -> None:
-    """Tell a device of a peer; one that runs asks it within a minute or so.
+def _changes_peers(name: str, change: str, done: str, does: str) -> None:
+    """Make the command that changes which addresses a device knows."""
 
-    Example:
-        devote peers add 10.0.0.8:7700 --store device.db
-    """
-    with _peers(given) as own:
-        own.peers.give(given.address)
-    answer(given.json, {"added": given.address})
+    def run(given: Namespace) -> None:
+        with _peers(given) as own:
+            getattr(own.peers, change)(given.address)
+        answer(given.json, {done: given.address})
+
+    run.__doc__ = f"{does}\n\nExample:\n    devote peers {name} 10.0.0.8:7700 --store device.db\n"
+    command(f"peers {name}", "address HOST:PORT  Where a peer listens.", STORE, JSON)(run)
 
 
-@command("peers remove", ADDRESS, STORE, JSON)
-def peers_remove(given: Namespace) -> None:
-    """Forget an address; a device that runs forgets it when it is started again.
-
-    Example:
-        devote peers remove 10.0.0.8:7700 --store device.db
-    """
-    with _peers(given) as own:
-        own.peers.forget(given.address)
-    answer(given.json, {"removed": given.address})
+_changes_peers(
+    *("add", "give", "added"),
+    "Give a device the address of a peer; one that runs asks it within a minute or so.",
+)
+_changes_peers(
+    *("remove", "forget", "removed"),
+    "Remove an address; a device that runs drops it when it is started again.",
+)
 
 
 @command(

@@ -94,11 +94,11 @@ def simulate(given: Namespace) -> None:
         check_writable(given.save)
     from devote.plan.promises import summarise
     from devote.simulator import run_sweep
-    from devote.simulator.trials import compile_loop
+    from devote.simulator.trials import warm_up
 
     how: dict[str, Any] = {"trials": given.trials, "results": given.results, **running(given)}
     with progress_bar() as progress:
-        compile_loop(asked)
+        warm_up(asked)
         begin = time.perf_counter()
         [result] = run_sweep([asked], progress=progress, **how)
         seconds = time.perf_counter() - begin
@@ -512,13 +512,13 @@ def _reproduction(done: "Reproduction") -> Iterator[Cell]:
     "--worst-case  Subroutines that fail with probability eta.",
     "--players LIST  Numbers of devices, such as 32,64.",
     "--precision X  Half the width of the interval to reach. [0.02]",
-    "--confidence P  Confidence of the exact intervals. [0.95]",
+    "--confidence P  Confidence of the intervals. [0.95]",
     "--yes  Go on however long it takes.",
 )
 def correctness(given: Namespace) -> None:
     """How often the vote is really wrong, beside what is claimed and what is proved.
 
-    Runs until the exact interval for the failure probability is tight enough.
+    Runs until the interval for the failure probability is tight enough.
 
     Examples:
         devote audit correctness --worst-case
@@ -580,15 +580,15 @@ def _correctness(rows: "Sequence[Correctness | Refusal]", delta: float) -> Itera
     heads = "problem,scheme,N,runs,failed,interval,claimed,proved,stalled,lone"
     columns = list(zip(heads.split(","), zip(*shown, strict=True), strict=True))
     same = [column for column in columns[:2] if len(set(column[1]) - {"-"}) == 1]
-    for head, cells in same:  # said once, where all rows share it
+    for head, cells in same:  # once, above the table, where all rows share it
         yield words(f"{head} {next(iter(set(cells) - {'-'}))}")
     kept = [column for column in columns if column not in same]
     rest = zip(*(cells for _, cells in kept), strict=True)
     yield table("L" * (2 - len(same)) + "r", [head for head, _ in kept], rest, **CLOSE)
     yield lines(
         "",
-        "failed: no epsilon-optimal arm left in the shared set at the end, with the exact "
-        "interval for this number of runs.",
+        "failed: no epsilon-optimal arm left in the shared set at the end. The interval would be "
+        "exact if the number of runs had been fixed; they stop when it is narrow.",
         "claimed: eta^M, Theorem 1 as printed. proved: what is proved of this scheme with this "
         "subroutine on these arms; see docs/guarantees.md.",
         "lone: error of a player alone, who was allowed eta.",

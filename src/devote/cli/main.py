@@ -25,16 +25,16 @@ from devote.extras import missing_extra
 GROUPS = {
     "Lab": "simulate sweep plan reproduce audit watch schemes algorithms problems",
     "Fleet": "demo device certify peers",
-    "Operator": "serve experiments invites revoke token backup restore migrate verify",
+    "Operator": "serve experiments withdraw invites revoke token backup restore migrate verify",
 }
 """The commands as the help lists them."""
 
 FAMILIES = {
-    "audit": "What each promise is worth: measured, with exact intervals.",
+    "audit": "What each promise is worth, measured.",
     "experiments": "Open, list, close, export or delete the experiments of a server.",
     "token": "The tokens of a server: replace, add, list, remove.",
     "certify": "Who may vote where there is no server: keys, tickets, revocations.",
-    "peers": "Whom a device without a server knows: list, add, remove, health.",
+    "peers": "The peers that a device without a server knows: list, add, remove, health.",
 }
 """Commands that have commands below them."""
 
@@ -80,8 +80,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def bad_input(error: Exception) -> str | None:
     """The message if this is the user's to correct, None if it is a fault of the program."""
     if isinstance(error, ModuleNotFoundError):
-        told = missing_extra(error)
-        return None if told is None else str(told)
+        missing = missing_extra(error)
+        return None if missing is None else str(missing)
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}. Choose another file or folder."
     if isinstance(error, (DevoteError, OSError)):
@@ -90,7 +90,7 @@ def bad_input(error: Exception) -> str | None:
 
 
 def _end_unread() -> int:
-    """The reader of a pipe has left, as ``head`` does: end like any other program in a pipe."""
+    """End as other programs do whose reader has closed the pipe, as ``head`` does."""
     # What is still buffered would be written, and fail again, when Python ends.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno())  # type: ignore[union-attr]
     return BROKEN_PIPE

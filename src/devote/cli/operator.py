@@ -5,7 +5,7 @@ import re
 import sys
 import tomllib
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
 from itertools import chain
@@ -172,7 +172,7 @@ def _known(path: Path, values: dict[str, Any], names: Sequence[str]) -> dict[str
     "experiments open",
     "spec SPEC  A specification: a .toml or .json file.",
     "--enrolment HOW  invite, or open for trying out. [invite]",
-    "--players N  At most so many devices; tells a stall.",
+    "--players N  At most so many devices; needed to recognise a stall.",
     "--baseline ARM  The option that users have today, with which the page compares.",
     "--log WHO  Who may read the log: public, or operator (bearers of a token). [public]",
     "--ends WHEN  When it closes by itself: a date in UTC, or 30d.",
@@ -364,10 +364,10 @@ def experiments_export(given: Namespace) -> int:
     url = f"{_server(given).rstrip('/')}/experiments/{given.experiment}"
     with (
         progress_bar() as progress,
-        HttpLog(url, token=_log_token(given), progress=progress) as log,
-        LogCopy(file, log) as copy,
+        LogCopy(file) as copy,
+        HttpLog(url, token=_log_token(given), copy=copy, progress=progress) as log,
     ):
-        report = verify_log(log, copy=copy, progress=progress)
+        report = verify_log(log, progress=progress)
     n, check = report.messages, f"devote verify {file}"
     value = {"file": str(file), "messages": n, "head": report.head, "ok": report.ok}
     answer(given.json, value, f"{file}: {n:,} messages. Check it with `{check}`.")
@@ -456,7 +456,7 @@ def _write_private(output: Path, batches: Iterator[list[str]]) -> None:
 def revoke(given: Namespace) -> None:
     """Take nothing more from a device, or let nobody enrol by an invite any more.
 
-    What a device sent before it was revoked stays and counts. A device tells its key in
+    What a device sent before it was revoked stays and counts. A device has its key in
     `device.status().voter`; nothing links an invite that was used to the key that used it.
 
     Examples:
@@ -714,7 +714,8 @@ def verify(given: Namespace) -> int:
         enter = stack.enter_context
         earlier = None if given.against is None else enter(SavedLog(given.against))
         progress = enter(progress_bar())
-        source = _open_log(given.log, _log_token(given), stack, progress)
+        copy = None if given.save is None else enter(LogCopy(given.save))
+        source = enter(_open_log(given, copy=copy, progress=progress))
         name = source.experiment.name
         remembered = [remember(path, name) for path in given.store]
         if earlier is not None:
@@ -724,13 +725,11 @@ def verify(given: Namespace) -> int:
                     "Give an earlier copy of the same log."
                 )
             remembered.append(earlier.remembered())
-        copy = None if given.save is None else enter(LogCopy(given.save, source))
         report = verify_log(
             source,
             statements=known,
             remembered=remembered,
             draws={"page": view, "list": summarize},
-            copy=copy,
             progress=progress,
         )
     answer(given.json, _report_value(report), *_report(report))
@@ -762,16 +761,15 @@ def read_snapshot_file(path: Path) -> "list[SignedStatement]":
     return found
 
 
-def _open_log(
-    log: str, token: str | None, stack: ExitStack, progress: Callable[[int, int, str], None]
-) -> "Log":
-    """The log at an address or in a file, open for as long as the stack is."""
+def _open_log(given: Namespace, **options: Any) -> "Log":
+    """The log at an address or in a file."""
     from devote.boards.board import is_address
     from devote.boards.logs import HttpLog, SavedLog
 
+    log = given.log
     if not Path(log).is_file() and (is_address(log) or "/experiments/" in log):
-        return stack.enter_context(HttpLog(log, token=token, progress=progress))
-    return stack.enter_context(SavedLog(log))
+        return HttpLog(log, token=_log_token(given), **options)
+    return SavedLog(log, **options)
 
 
 def _report_value(report: "Report") -> dict[str, Any]:

@@ -73,8 +73,8 @@ def plan(given: Namespace) -> None:
     With --segments it says what a survey takes that has an answer for each kind of users: which are
     too small, and what it costs that nobody learns of which kind a user is.
 
-    With --scheme it tells more of that one. For ser4 it recommends a phi, unless --option phi=P is
-    given.
+    With --scheme it shows more about that one. For ser4 it recommends a phi, unless --option phi=P
+    is given.
 
     Examples:
         devote plan
@@ -447,8 +447,8 @@ def _fleet(given: Namespace, days: float) -> tuple[int, float | None, float | No
             )
         if given.players is None:
             raise CommandError(
-                "--plays-per-day and --events-per-day are about a fixed fleet, and it is not said "
-                "how many devices it has.\nGive --players as well."
+                "--plays-per-day and --events-per-day are about a fixed fleet, whose number of "
+                "devices is missing.\nGive --players as well."
             )
     if given.players is not None and visitors is None:
         if together is not None:

@@ -36,7 +36,7 @@ BANNERS = (
 
 MEANS = (0.7, 0.5, 0.3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1)
 WORKERS = 2
-PATIENCE = 300.0
+TIMEOUT = 300.0
 LOOK_EVERY = 0.25
 FIRST_BLOW = 3.0
 BETWEEN_BLOWS = 2.0
@@ -46,11 +46,11 @@ BLOWS_BY_MESSAGES = 4
 """The first message brings a blow, and so does each further share of those needed."""
 
 REPLY_AFTER = 2
-"""Seconds after which the devices of a survey answer, where nothing else is said."""
+"""Seconds after which the devices of a survey answer, unless a parameter sets another."""
 
 DEVICES = 64
 VISITORS = 3_000
-"""Devices of a survey, where nothing else is said: each gives one answer."""
+"""Devices of a survey by default: each gives one answer."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ Story: TypeAlias = Generator["Happening | Outcome", None, None]
 def demonstrate(
     experiment: Experiment, *, means: tuple[float, ...] = MEANS, chaos: bool = False, seed: int = 0
 ) -> Story:
-    """Run it, step by step as the story is read; raises if it has not ended after some minutes."""
+    """Run it, step by step as the story is read; raises if it takes longer than ``TIMEOUT``."""
     with TemporaryDirectory(prefix="devote-demo-") as name, ExitStack() as running:
         yield from _Demonstration(experiment, means, chaos, seed, Path(name), running).run()
 
@@ -213,8 +213,8 @@ class _Demonstration:
         needed = players if spec.votes_needed is None else spec.votes_needed * (spec.n_arms - 1)
         share = max(1, needed // BLOWS_BY_MESSAGES)
         while any(crowd.running for crowd in self.crowds):
-            if time.monotonic() - self.started > PATIENCE:
-                raise DemonstrationError(f"Not over after {PATIENCE:.0f} s.\nUse fewer players.")
+            if time.monotonic() - self.started > TIMEOUT:
+                raise DemonstrationError(f"Not over after {TIMEOUT:.0f} s.\nUse fewer players.")
             for crowd in self.crowds:
                 if crowd.failed:
                     raise DemonstrationError(f"A process of devices failed.\n{crowd.errors}")

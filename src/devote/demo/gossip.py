@@ -25,7 +25,7 @@ from typing import Any
 from devote.boards.board import Experiment
 from devote.boards.identity import Identity
 from devote.demo.crowd import JOINING_AT_ONCE, stopped_by_signals
-from devote.demo.demonstration import PATIENCE, Happening, Outcome, Story, banner_experiment
+from devote.demo.demonstration import TIMEOUT, Happening, Outcome, Story, banner_experiment
 from devote.demo.processes import DemonstrationError, Program, free_ports
 from devote.device import Device
 from devote.device.device import prepare_store
@@ -93,7 +93,7 @@ class SideProcess(Program):
 
 
 def demonstrate_gossip(experiment: Experiment, *, means: tuple[float, ...], seed: int = 0) -> Story:
-    """Run it, step by step as the story is read; raises if it has not ended after some minutes."""
+    """Run it, step by step as the story is read; raises if it takes longer than ``TIMEOUT``."""
     with TemporaryDirectory(prefix="devote-demo-") as name, ExitStack() as running:
         began = time.monotonic()
 
@@ -169,8 +169,8 @@ def demonstrate_gossip(experiment: Experiment, *, means: tuple[float, ...], seed
 
 
 def _check(sides: list[SideProcess], began: float) -> None:
-    if time.monotonic() - began > PATIENCE:
-        raise DemonstrationError(f"Not over after {PATIENCE:.0f} s.\nUse fewer players.")
+    if time.monotonic() - began > TIMEOUT:
+        raise DemonstrationError(f"Not over after {TIMEOUT:.0f} s.\nUse fewer players.")
     for side in sides:
         if not side.running:
             raise DemonstrationError(f"A process of devices failed.\n{side.errors}")

@@ -151,11 +151,6 @@ class Ballot(Tally):
         """The arms a voter has voted against in the current term."""
         return frozenset(self._by_voter.get(voter, ()))
 
-    @property
-    def voters(self) -> tuple[str, ...]:
-        """Everyone who has voted in the current term."""
-        return tuple(sorted(self._by_voter))
-
     def status(self, n_players: int | None = None) -> Status:
         """Whether the votes have settled on one arm, never will, or may yet.
 
@@ -202,19 +197,6 @@ class Ballot(Tally):
                 self._counts[arm] += 1
         shared_set(self._counts, self.quorum, self.shared_mask)
         return True
-
-    def __len__(self) -> int:
-        return len(self._votes)
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Ballot):
-            return NotImplemented
-        return (self.spec, self.term, self._votes) == (other.spec, other.term, other._votes)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return f"Ballot(term={self.term}, votes={len(self._votes)}, shared={self.shared})"
 
 
 class Voter(Player):

@@ -3,7 +3,7 @@
 Paper: section 5.1.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from devote.protocol.learner import LearnerSettings
@@ -43,12 +43,11 @@ class Pooled(Isolated):
     """
 
     name: ClassVar[str] = "pooled"
-    about: ClassVar[About] = About(
+    about: ClassVar[About] = replace(
+        Isolated.about,
         summary="every sample is sent to everybody: one learner in effect",
         source="0-privacy",
         sends="every sample",
-        by_message=False,
-        deployable=False,
     )
     costs: ClassVar[tuple[Promise, ...]] = (
         Promise("few messages", "measured", "None is made: every sample goes to everybody."),
