@@ -10,11 +10,11 @@ from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Error
-from tests.boards.nodes import free_port
 from tests.browser.site import CLIENT
 from tests.docs.markdown import DOCS, ROOT, text_of, words_of
 from tests.docs.walk import environment, follow, run, steps
 from tests.server.live import SPEC, invites, open_store
+from tests.tools import free_port
 
 from devote.boards.board import BoardRefused, Experiment
 from devote.boards.jetstream.connection import LEAST
