@@ -396,11 +396,11 @@ def test_an_option_is_withdrawn_and_a_log_for_the_operator_is_verified_with_a_to
     assert "withdrawn already" in operate("withdraw", "tea", "black").err
     listed = operate("experiments", "list").out
     assert "withdrawn: black" in " ".join(listed.split())
-    told = operate("experiments", "list", "--json").told
-    (tea,) = [item for item in told if item["name"] == "tea"]
+    printed = operate("experiments", "list", "--json").json
+    (tea,) = [item for item in printed if item["name"] == "tea"]
     assert (tea["withdrawn"], tea["mismatch"], tea["baseline"]) == (["black"], False, "none")
     assert tea["delete_after"] > tea["ends"]
     url = f"{server}/experiments/tea"
     assert "needs the operator's token" in devote("verify", url).err
-    told = devote("verify", url, "--token-file", "devote-server.db.token", "--json").told
-    assert (told["ok"], told["withdrawn"], told["messages"]) == (True, ["black"], 1)
+    printed = devote("verify", url, "--token-file", "devote-server.db.token", "--json").json
+    assert (printed["ok"], printed["withdrawn"], printed["messages"]) == (True, ["black"], 1)

@@ -109,7 +109,8 @@ def simulate(given: Namespace) -> None:
             f"0 of {given.trials} trials ended within --horizon {asked.horizon} pulls.\n"
             "Raise --horizon, or leave --horizon out to run to the end."
         )
-    summary = summarise(result, wall_seconds=seconds)
+    rate = float(result.samples_until_all_know.sum()) / seconds
+    summary = {**summarise(result), "wall_seconds": seconds, "pulls_per_second": rate}
     answer(given.json, summary, _summary_panel(summary))
 
 
