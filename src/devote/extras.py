@@ -33,7 +33,7 @@ class MissingExtra(DevoteError, ModuleNotFoundError):
 def missing_extra(error: ModuleNotFoundError) -> MissingExtra | None:
     """The error for a failed import, None if no extra brings the package.
 
-    >>> print(missing_extra(ModuleNotFoundError(name="numba")))
+    >>> print(missing_extra(ModuleNotFoundError(name="numba.core")))
     This needs numba, which is not installed.
     Install it: pip install 'devote[sim]' (in a checkout: pip install -e '.[sim]')
     """

@@ -1,17 +1,20 @@
 """How experiments stand, and what the operator takes back: in the store's file, for good."""
 
 import asyncio
+import json
 import time
 from contextlib import closing
 
 import pytest
 from tests.boards.local import here
+from tests.boards.logs import survey_spec
 from tests.boards.nodes import fresh_address
 from tests.server.live import SPEC, enrol, identity, open_store, vote
 
 from devote.boards.board import (
     BoardRefused,
     DeletedExperiment,
+    Envelope,
     Experiment,
     ExperimentClosed,
     ExperimentState,
@@ -23,6 +26,8 @@ from devote.boards.jetstream.migration import migrate
 from devote.boards.jetstream.store import JetStreamStore
 from devote.boards.sqlite import SqliteBoard
 from devote.boards.store import InviteCounts
+from devote.protocol import SpecError
+from devote.protocol.messages import Withdrawal, entry
 
 ALICE, BOB = identity(1), identity(2)
 NOON = 1_800_000_000
@@ -238,3 +243,61 @@ def test_what_the_operator_decided_moves_to_nats_with_its_experiment(file):
 
 def _bytes(folder):
     return b"".join(path.read_bytes() for path in folder.glob("server.db*"))
+
+
+SURVEY = survey_spec(epsilon=0.3)
+
+
+def test_a_withdrawn_option_stands_in_the_log_and_is_refused_the_second_time(store):
+    store.create(here(SURVEY.with_(name="survey")))
+    receipt = store.withdraw("survey", 1)
+    assert (receipt.outcome, receipt.number) == (Outcome.ACCEPTED, 1)
+    assert store.tally("survey").tally["withdrawn"] == [1]
+    number, rows = store.rows("survey")
+    assert (number, json.loads(rows[0][1])["type"]) == (1, "withdrawal")
+    assert "already" in store.withdraw("survey", 1).reason
+    for arm in (0, 2):
+        assert store.withdraw("survey", arm).outcome is Outcome.ACCEPTED
+    assert "decided" in store.withdraw("survey", 3).reason, "one option is left"
+    assert "nothing is proved" in store.withdraw("banner", 1).reason, "no survey"
+    assert store.rows("survey")[0] == 3
+
+
+def test_nobody_else_withdraws_an_option_and_a_closed_experiment_keeps_its_own(store):
+    spec = SURVEY.with_(name="survey")
+    store.create(here(spec))
+    message = Withdrawal("survey", 1)
+    for signature in (entry(message, store.scope("survey")), "00" * 64):
+        assert store.post("survey", Envelope(message, signature)).outcome is Outcome.REFUSED
+    enrol(store, ALICE, "survey")
+    forged = ALICE.sign(Withdrawal("survey", 1, ALICE.voter), store.scope("survey"))
+    assert "Only the operator" in store.post("survey", forged).reason
+    store.change("survey", state="closed")
+    assert store.withdraw("survey", 1).cause == "closed"
+    assert store.rows("survey")[0] == 0
+
+
+def test_what_is_decided_at_the_opening_stays_and_another_baseline_is_another_experiment(store):
+    spec = SURVEY.with_(name="survey")
+    opened = here(spec, baseline=spec.arm_names[1], log="operator")
+    assert store.create(opened, ends=NOON + 9, delete_after=NOON + 99).outcome is Outcome.ACCEPTED
+    found = store.get("survey")
+    assert (found.baseline, found.log) == (spec.arm_names[1], "operator")
+    assert store.standing("survey") == ExperimentState("open", NOON + 9, NOON + 99)
+    assert store.create(opened).outcome is Outcome.DUPLICATE
+    assert "other settings" in store.create(here(spec)).reason
+    with pytest.raises(BoardRefused, match="has passed"):
+        store.create(here(spec.with_(name="late")), delete_after=NOON)
+    with pytest.raises(SpecError, match="is not an option"):
+        here(spec, baseline="purple")
+    with pytest.raises(SpecError, match="read the log"):
+        here(SPEC, log="operator")
+
+
+def test_an_experiment_is_overdue_once_its_moment_has_come(store):
+    assert store.change("banner", delete_after=NOON + 5).delete_after == NOON + 5
+    assert store.overdue() == []
+    store.clock = lambda: NOON + 5
+    assert store.overdue() == ["banner"]
+    assert store.change("banner", delete_after=None).delete_after is None
+    assert store.overdue() == []

@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import httpx
 import pytest
 from tests.boards.local import here
 from tests.server.live import (
@@ -16,7 +15,7 @@ from tests.server.live import (
     vote,
 )
 
-from devote.boards.board import BoardRefused, BoardUnavailable
+from devote.boards.board import BoardRefused
 from devote.boards.operator import Operator
 from devote.server import Settings, create_app
 
@@ -88,26 +87,3 @@ def test_what_the_server_refuses_is_raised_in_its_words(operator):
 def test_what_is_no_address_is_refused_at_once(address):
     with pytest.raises(BoardRefused, match="is not the address of a server"):
         Operator(address)
-
-
-def test_a_server_that_is_not_there():
-    operator = Operator("http://127.0.0.1:1")
-    with operator, pytest.raises(BoardUnavailable, match="devote serve"):
-        operator.experiments()
-
-
-@pytest.mark.parametrize(
-    ("headers", "says"),
-    [
-        ({}, "is not a devote server"),
-        ({"Devote-Version": "99"}, "has version '99', this end version 2"),
-        ({"Devote-Version": "2"}, "is not a devote server"),
-    ],
-)
-def test_what_is_not_our_server_is_refused(headers, says, monkeypatch):
-    page = httpx.Response(200, headers=headers, html="<html>Welcome to our hotel</html>")
-    transport = httpx.MockTransport(lambda request: page)
-    client = httpx.Client(transport=transport)
-    monkeypatch.setattr("devote.boards.operator.httpx.Client", lambda **options: client)
-    with Operator("http://hotel") as operator, pytest.raises(BoardRefused, match=says):
-        operator.experiments()

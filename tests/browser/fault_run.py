@@ -38,11 +38,13 @@ OVER = "() => device.status().sent > 0 || device.status().trouble?.code === 'inv
 
 
 class Unlucky(Visitor):
-    """A visitor with an invite, to whom things happen."""
+    """A visitor with an invite, to whom things happen; some pages send when they are left."""
 
-    def __init__(self, browser: Browser, world: World, url: str, invite: str) -> None:
+    def __init__(
+        self, browser: Browser, world: World, url: str, invite: str, leave: str | None
+    ) -> None:
         super().__init__(browser, world)
-        self.url, self.invite = url, invite
+        self.url, self.invite, self.leave = url, invite, leave
         self.pages: list[Page] = []
         self.asked: dict[str, int] = {}
         self.cleared = self.offline = False
@@ -56,9 +58,9 @@ class Unlucky(Visitor):
 
     def _play(self, page: Page) -> None:
         page.evaluate(
-            "([url, invite]) => { window.device = devote.join(url,"
-            " {fallback: 'plain', within: 2000, invite}) }",
-            [self.url, self.invite],
+            "([url, invite, leave]) => { window.device = devote.join(url,"
+            " {fallback: 'plain', within: 2000, invite, leave}) }",
+            [self.url, self.invite, self.leave],
         )
         choice = choose(page)
         if choice["play"] is not None:
@@ -153,8 +155,9 @@ def run(browser: Browser, world: World, *, visitors: int, faults: int, seed: int
     dice, report = random.Random(seed), Report()
     spec = survey(privacy=0.01)  # so that it stays open
     url = world.open(spec)
-    for invite in world.operator.invites(spec.name, visitors):
-        report.visitors.append(Unlucky(browser, world, url, invite))
+    for number, invite in enumerate(world.operator.invites(spec.name, visitors)):
+        leave = "send" if number % 2 else None
+        report.visitors.append(Unlucky(browser, world, url, invite, leave))
     for number in range(faults):
         if number % 50 == 5:
             world.server.kill()

@@ -380,3 +380,27 @@ def test_a_backup_is_made_and_restored(devote, folder):
     for words in (("monday.db",), ("no/x",), ("x", "--store", "y")):
         ran = devote("backup", *words)
         assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+
+
+def test_an_option_is_withdrawn_and_a_log_for_the_operator_is_verified_with_a_token(
+    operate, devote, server
+):
+    Path("tea.toml").write_text(
+        'name = "tea"\narms = ["green", "black", "none"]\nscheme = "survey"'
+    )
+    options = ("--baseline", "none", "--log", "operator", "--ends", "30d", "--delete-after", "90d")
+    assert operate("experiments", "open", "tea.toml", *options).code == 0
+    text = operate("withdraw", "tea", "black").out
+    assert "black is withdrawn from tea, as message 1." in text
+    assert "at most 0.1 now (proved)" in text
+    assert "withdrawn already" in operate("withdraw", "tea", "black").err
+    listed = operate("experiments", "list").out
+    assert "withdrawn: black" in " ".join(listed.split())
+    printed = operate("experiments", "list", "--json").json
+    (tea,) = [item for item in printed if item["name"] == "tea"]
+    assert (tea["withdrawn"], tea["mismatch"], tea["baseline"]) == (["black"], False, "none")
+    assert tea["delete_after"] > tea["ends"]
+    url = f"{server}/experiments/tea"
+    assert "needs the operator's token" in devote("verify", url).err
+    printed = devote("verify", url, "--token-file", "devote-server.db.token", "--json").json
+    assert (printed["ok"], printed["withdrawn"], printed["messages"]) == (True, ["black"], 1)

@@ -248,5 +248,7 @@ def test_a_sticky_device_shows_the_arm_it_was_asked_about_until_there_is_an_answ
                 device.reward(1.0, again[0])
             arms[n, is_sticky] = first, again[0]
     assert any(first != again for (_, is_sticky), (first, again) in arms.items() if not is_sticky)
+    votes = PretendServer()
     with pytest.raises(DeviceError, match="in a survey only"):
-        Device.join(url(), store=tmp_path / "votes.db", board=PretendServer(), sticky=True)
+        Device.join(url(), store=tmp_path / "votes.db", board=votes, sticky=True)
+    assert votes.ledger.enrolled == set()

@@ -6,7 +6,8 @@ import logging
 import random
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 
 import httpx
 import pytest
@@ -15,13 +16,15 @@ from tests.device.worlds import ME, URL, HandClock, PretendServer, set_up
 from tests.schemes.segments import NAMES, deciding, public, row, segmented_spec
 from tests.server.live import open_store
 
-from devote.boards.board import TallySnapshot
+from devote.boards.board import Experiment, TallySnapshot
 from devote.boards.http import HEADERS, HttpBoard
+from devote.boards.logs import Statement
+from devote.boards.verification import Verification
 from devote.device import AsyncDevice, Device, LateReward, steps
 from devote.device.core import Core
 from devote.device.store import Store
 from devote.device.sync import Pace, Terms, join, run_forever
-from devote.protocol import LocalProtocolError
+from devote.protocol import ExperimentSpec, LocalProtocolError
 from devote.schemes import Survey
 from devote.server import Settings, create_app
 
@@ -132,6 +135,54 @@ def test_both_kinds_of_device_take_a_segment(tmp_path):
     asyncio.run(main())
 
 
+VECTORS = Path(__file__).parents[1] / "vectors"
+PRIVACY = {(3, 1): 4.0, (3, 2): 1.0, (10, 3): 2.0, (40, 30): 0.5, (64, 1): 4.0}
+
+
+def test_the_vectors_of_answers_come_out_of_the_device_that_ships():
+    """Those that the browser's client runs: noise in, the answer out, over a store."""
+    hand = HandClock()
+    for vector in json.loads((VECTORS / "signed_subsets.json").read_text()):
+        names = [f"kind {z}" for z in range(vector["segments"])]
+        privacy = PRIVACY[len(names), vector["subset"]]
+        scheme = Survey(privacy, segments=tuple(names), subset=vector["subset"])
+        core = new_core(spec=SPEC.with_(scheme=scheme), clock=hand.clock)
+        assert (scheme.subsets.own, scheme.subsets.other) == (vector["own"], vector["other"])
+        core.noise = iter([0.5, *vector["uniforms"]]).__next__  # the first hides a bit
+        core.reward(vector["reward"], core.choose(0.0, segment=names[vector["segment"]]))
+        assert next(core.noise.__self__, None) is None
+        hand.pass_(2 * AFTER)
+        [answer] = [envelope.message for envelope in core.waiting]
+        assert (answer.low, answer.high) == (vector["low"], vector["high"])
+        core.close()
+
+
+def test_the_vectors_of_logs_are_counted_by_verify_as_they_are_shown():
+    vectors = json.loads((VECTORS / "tallies.json").read_text())
+    logs = [vector for vector in vectors if "segments" in vector["spec"]["scheme"]]
+    for vector in logs:
+        spec = ExperimentSpec.from_dict(vector["spec"])
+        voters = {item["message"]["voter"] for item in vector["log"]}
+        experiment = Experiment(spec, "open", enrolled=len(voters), board=vector["board"])
+        taken, shown, scope = [], [], asdict(experiment.scope)
+        for item, is_taken, tally in zip(
+            vector["log"], vector["taken"], vector["tallies"], strict=True
+        ):
+            if is_taken:
+                taken.append({"number": len(taken) + 1, **item})
+                shown.append(Statement("tally", len(taken), {**scope, **tally}))
+        verification = Verification(experiment, voters, shown)
+        for item in taken:
+            verification.take(item)
+        report = verification.report()
+        assert report.ok, report.findings
+        assert report.checked["count"] == len(taken)
+        assert report.head == vector["head"]
+        decided = [row["status"] for row in vector["tallies"][-1]["segments"]]
+        assert [status for status, _ in report.segments] == decided
+    assert len(logs) >= 2
+
+
 # What leaves, and when.
 
 
@@ -160,8 +211,8 @@ class Recorder(httpx.AsyncBaseTransport):
         if not self.alter or not await response.aread():
             return response
         content = response.json()
-        if "tally" in content:
-            content["tally"] |= self.alter
+        tally = content.get("tally", {})
+        tally.get("tally", tally).update(self.alter)  # that of a join is one deeper
         lost = ("content-length", "content-encoding")
         kept = {k: v for k, v in response.headers.items() if k not in lost}
         return httpx.Response(response.status_code, headers=kept, json=content)
@@ -254,5 +305,9 @@ def test_every_segment_makes_the_same_requests_at_the_same_moments(board, tmp_pa
         assert len(recorder.answers) == 1
         assert len(recorder.noted) > 10
     assert noted["phone"] == noted["tablet"] == noted["desktop"]
-    if not alter:
-        assert found == {"phone": 2, "tablet": None, "desktop": None}
+    rows = alter.get("segments", [row(2, True), row(1, False), row(2, False)])
+    best = {
+        n: r["leader"] if r["status"] == "agreed" else None
+        for n, r in zip(NAMES, rows, strict=True)
+    }
+    assert found == best, "it has read what was altered"

@@ -24,8 +24,11 @@ class Device:
         self._open = core.status()
         core.close()
 
-    def choose(self):
+    def choose(self, segment=None):
         return len(self.rewards) % 3
+
+    def best(self):
+        return 0 if self.status().state == "agreed" else None
 
     def reward(self, x, choice):
         self.rewards.append(x)

@@ -25,6 +25,7 @@ from devote.demo.processes import ServerProcess
 from devote.device.sync import Pace
 from devote.openfeature import DevoteProvider, Flag
 from devote.protocol import ExperimentSpec
+from devote.protocol.messages import to_dict
 from devote.schemes import Survey
 from openfeature import api
 
@@ -263,3 +264,18 @@ def test_a_user_who_stays_out_sees_the_default_and_a_limit_that_is_none_is_an_er
     wrong = shop.get_boolean_details("boolean-flag", False, EvaluationContext("ann"))
     assert (wrong.value, wrong.error_code) == (False, ErrorCode.GENERAL)
     assert "traffic=2" in wrong.error_message
+
+
+def test_the_context_gives_the_segment_which_stays_on_the_device(server, client):
+    open_survey(server, "kinds", privacy=2.0, segments=("phone", "desktop"))
+    shop = client(segment="kind")
+    found = [
+        shop.get_string_details("kinds", "none", EvaluationContext("ann", attributes))
+        for attributes in ({}, {"kind": "fridge"}, {"kind": "phone"})
+    ]
+    assert [each.error_code for each in found] == [ErrorCode.GENERAL, ErrorCode.GENERAL, None]
+    assert [each.reason for each in found] == [Reason.ERROR, Reason.ERROR, Reason.SPLIT]
+    assert "segment" in found[0].error_message
+    wait_until(lambda: len(answers(server, "kinds")) == 1)
+    (answer,) = answers(server, "kinds")
+    assert not {"phone", "ann"} & {str(value) for value in to_dict(answer).values()}

@@ -30,7 +30,7 @@ PAGE = """<!doctype html><meta charset="utf-8"><title>Flags</title><link rel="ic
   import { DevoteProvider } from "/clients/openfeature-web/dist/openfeature-web.js";
   window.seen = {};
   window.client = OpenFeature.getClient();
-  window.close = () => OpenFeature.close();
+  window.setContext = (context) => OpenFeature.setContext(context);
   window.set = (address, flags, options) => {
     const provider = new DevoteProvider(address, { flags, within: 30_000, ...options });
     return OpenFeature.setProviderAndWait(provider).catch(() => undefined);
@@ -186,3 +186,14 @@ def test_a_server_that_goes_away_and_comes_back_is_an_event_each(server, pages):
     page.context.set_offline(False)
     page.wait_for_function(f"() => ({ask})() || client.providerStatus === 'READY'")
     pages.wait_for("PROVIDER_READY")
+
+
+def test_the_context_gives_the_segment_and_may_change(server, pages):
+    scheme = Survey(privacy=2.0, segments=("phone", "desktop"))
+    server.open(ExperimentSpec(arms=2, name="kinds", scheme=scheme), "open")
+    page = pages.page(TARGET)
+    ask = "() => client.getStringDetails('kinds', 'none')"
+    pages.set(page, "kinds", segment="kind")
+    assert page.evaluate(ask)["errorCode"] == "GENERAL"
+    page.evaluate("setContext({kind: 'phone'})")
+    assert page.evaluate(ask)["reason"] == "SPLIT"

@@ -1,7 +1,7 @@
-"""Betting against two slow twins, and the steps of its proof, each checked by computing it.
+"""Betting against its slow twin, and the steps of its proof, each checked by computing it.
 
-``Replay`` keeps nothing but what happened, and works everything out again before each pull: all
-pairs, all rounds, in exact fractions. ``tests.reference`` has a twin for longer runs.
+The twin (``tests.reference``) adds nothing up: it answers each question from the list of all
+rounds. Capitals are compared with exact fractions here.
 """
 
 import math
@@ -55,68 +55,6 @@ def least_capital(epsilon, wins, losses, draws, s, liars):
     return min(capital(epsilon, *where, s) for where in placements(wins, losses, draws, liars))
 
 
-class Replay:
-    """The rule, worked out from the list of all that happened."""
-
-    def __init__(self, n_arms, epsilon, eta, liars):
-        self.n_arms, self.epsilon, self.liars = n_arms, epsilon, liars
-        self.threshold = (n_arms - 1) / Fraction(eta)
-        self.happened = []
-
-    def pull(self, arm, bit):
-        self.happened.append(("pull", arm, bit))
-
-    def take_out(self, arm):
-        self.happened.append(("out", arm, None))
-
-    def now(self):
-        """Who remains, who is asked about, the bits of this round, and whether it is complete."""
-        alive, rounds, row, leader = set(range(self.n_arms)), [], {}, None
-        paid = {k: [] for k in alive}
-        settled, gone = set(), []
-
-        def asked():
-            return {k for k in alive if leader is None or k == leader or (leader, k) not in settled}
-
-        def judge():
-            nonlocal leader, row
-            if len(alive) == 1 or asked() - set(row):
-                return []
-            rounds.append({k: bit for k, bit in row.items() if k in alive})
-            row = {}
-            leader = max(sorted(alive), key=lambda k: Fraction(sum(paid[k]), len(paid[k])))
-            out = []
-            for j, a in product(sorted(alive), sorted(alive)):
-                if j != leader or a == j:
-                    continue
-                if self.proves(rounds, j, a, Fraction(self.epsilon)):
-                    settled.add((j, a))
-                if self.proves(rounds, j, a, Fraction(0)):
-                    out.append(a)
-            left = sorted(alive - set(out) - {leader})
-            if all((leader, a) in settled for a in left):
-                out += left
-            alive.difference_update(out)
-            return out
-
-        for kind, arm, bit in self.happened:
-            if kind == "out":
-                alive.discard(arm)
-                continue
-            gone = judge()
-            paid[arm].append(bit)
-            if len(alive) > 1 and arm in asked():
-                row[arm] = bit
-                gone += judge()
-        return alive, asked(), row, gone
-
-    def proves(self, rounds, j, a, s):
-        pairs = [(row[j], row[a]) for row in rounds if j in row and a in row]
-        wins, losses = pairs.count((1, 0)), pairs.count((0, 1))
-        draws = len(pairs) - wins - losses
-        return least_capital(self.epsilon, wins, losses, draws, s, self.liars) >= self.threshold
-
-
 def a_removal(rng, state, rate):
     """An arm to take out from outside now: any, in the middle of a round too, often the leader."""
     if state.ints[COUNT] <= 2 or rng.random() >= rate:
@@ -131,6 +69,29 @@ def reward_of(rng, mean, real):
     return mean + min(mean, 1.0 - mean) * (2.0 * rng.random() - 1.0)
 
 
+def assert_plays_as_its_twin(means, epsilon, eta, liars, removals, real, seed, most):
+    """Arms go from outside at any moment: within a round, the leader too, several in a row."""
+    n_arms, rng = len(means), Random(seed)
+    rule = BETTING.rule(n_arms=n_arms, epsilon=epsilon, eta=eta, liars=liars)
+    state, out = BETTING.new_state(n_arms), [0] * n_arms
+    twin = Betting(n_arms, epsilon, eta, liars=liars)
+    for _ in range(most):
+        while (arm := a_removal(rng, state, removals)) is not None:
+            drop(state, arm)
+            twin.drop(arm)
+        u = rng.random()
+        arm = BETTING.choose(rule, state, u)
+        assert arm == twin.choose(u)
+        reward = reward_of(rng, means[arm], real)
+        n_out = BETTING.observe(rule, state, arm, reward, out)
+        assert out[:n_out] == twin.observe(arm, reward)
+        assert {k for k in range(n_arms) if state.alive[k]} == twin.remaining
+        asked = {k for k in range(n_arms) if BETTING.asks(rule, state, k)}
+        assert asked == twin.asked()
+        if state.ints[COUNT] == 1:
+            break
+
+
 MEANS = st.sampled_from([0.0, 0.05, 0.3, 0.5, 0.5, 0.7, 0.9, 1.0])
 
 
@@ -139,34 +100,12 @@ MEANS = st.sampled_from([0.0, 0.05, 0.3, 0.5, 0.5, 0.7, 0.9, 1.0])
     epsilon=st.sampled_from([0.001, 0.05, 0.25, 0.5, 0.9]),
     eta=st.sampled_from([0.05, 0.5, 0.9]),
     liars=st.sampled_from([0, 0, 1, 2]),
-    real=st.booleans(),
     removals=st.sampled_from([0.0, 0.02, 0.1]),
+    real=st.booleans(),
     seed=st.integers(0, 2**32),
 )
-def test_whoever_works_it_all_out_again_each_time_plays_asks_and_eliminates_the_same(
-    means, epsilon, eta, liars, real, removals, seed
-):
-    n_arms, rng = len(means), Random(seed)
-    rule = BETTING.rule(n_arms=n_arms, epsilon=epsilon, eta=eta, liars=liars)
-    state, out = BETTING.new_state(n_arms), [0] * n_arms
-    twin = Replay(n_arms, epsilon, eta, liars)
-    for _ in range(70):
-        arm = a_removal(rng, state, removals)
-        if arm is not None:
-            drop(state, arm)
-            twin.take_out(arm)
-        alive, asked, row, _ = twin.now()
-        u = rng.random()
-        arm = BETTING.choose(rule, state, u)
-        assert {k for k in range(n_arms) if state.alive[k]} == alive
-        assert {k for k in range(n_arms) if BETTING.asks(rule, state, k)} == asked
-        assert arm == min(asked - set(row) or asked or alive)
-        reward = reward_of(rng, means[arm], real)
-        twin.pull(arm, int(u < reward))
-        gone = out[: BETTING.observe(rule, state, arm, reward, out)]
-        assert gone == twin.now()[3]
-        if state.ints[COUNT] == 1:
-            break
+def test_a_short_run_equals_that_of_a_list_of_all_rounds(**case):
+    assert_plays_as_its_twin(**case, most=70)
 
 
 LONG = [
@@ -187,27 +126,8 @@ LONG = [
 
 @pytest.mark.parametrize("case", LONG, ids=str)
 def test_a_long_run_equals_that_of_a_list_of_all_rounds(case):
-    """Arms go from outside at any moment: within a round, the leader too, several in a row."""
-    means, epsilon, eta, liars, removals, real = case
-    n_arms, most = len(means), 1_800 if liars < 3 else 700
-    rule = BETTING.rule(n_arms=n_arms, epsilon=epsilon, eta=eta, liars=liars)
-    rng = Random(str(case))
-    state, out = BETTING.new_state(n_arms), [0] * n_arms
-    twin = Betting(n_arms, epsilon, eta, liars=liars)
-    for _ in range(most):
-        while (arm := a_removal(rng, state, removals)) is not None:
-            drop(state, arm)
-            twin.drop(arm)
-        u = rng.random()
-        arm = BETTING.choose(rule, state, u)
-        assert arm == twin.choose(u)
-        reward = reward_of(rng, means[arm], real)
-        n_out = BETTING.observe(rule, state, arm, reward, out)
-        assert out[:n_out] == twin.observe(arm, reward)
-        asked = {k for k in range(n_arms) if BETTING.asks(rule, state, k)}
-        assert asked == twin.asked()
-        if state.ints[COUNT] == 1:
-            break
+    most = 1_800 if case[3] < 3 else 700
+    assert_plays_as_its_twin(*case, seed=str(case), most=most)
 
 
 COUNTS = st.integers(0, 40)

@@ -1,9 +1,11 @@
 """The operator's routes and tokens: who may call what, what comes of it, and what is logged."""
 
 import stat
+import time
 
 import pytest
 from tests.boards.local import here
+from tests.boards.logs import survey_spec
 from tests.server.live import (
     SPEC,
     TOKEN,
@@ -19,6 +21,7 @@ from devote.boards.board import BoardRefused
 from devote.boards.operator import Operator
 from devote.page.page import add_page
 from devote.server import Settings, create_app
+from devote.server.limits import RateLimit
 from devote.server.settings import (
     Grant,
     ServerError,
@@ -277,3 +280,76 @@ async def test_invites_expire_and_are_made_by_the_ten_thousand(server):
     assert answer.json() == {"devices": 0, "invites": 5_000, "unknown": 0}
     asked = {"count": 1, "expires": 5}
     assert (await server.call("POST", "/experiments/second/invites", asked)).status_code == 409
+
+
+SURVEY = survey_spec(epsilon=0.3).with_(name="survey")
+
+
+@served(opened=[here(SURVEY)])
+async def test_an_option_is_withdrawn_by_name_and_the_answer_says_what_it_costs(server):
+    path = "/experiments/survey/withdrawals"
+    assert (await server.client.post(path, json={"arm": "1"})).status_code == 401
+    answer = await server.call("POST", path, {"arm": "1"})
+    assert answer.status_code == 201
+    (bound,) = answer.json()["bounds"]
+    assert (answer.json()["number"], bound["name"]) == (1, "proved")
+    assert bound["value"] == pytest.approx(2 * SURVEY.delta)
+    assert (await server.call("POST", path, {"arm": "1"})).status_code == 409
+    unknown = await server.call("POST", path, {"arm": "9"})
+    assert (unknown.status_code, "options are" in unknown.json()["error"]) == (422, True)
+    tally = (await server.client.get("/experiments/survey/tally")).json()["tally"]
+    assert tally["withdrawn"] == [1]
+    (item,) = [
+        each
+        for each in (await server.call("GET", "/overview")).json()["experiments"]
+        if each["name"] == "survey"
+    ]
+    assert (item["withdrawn"], item["mismatch"]) == (["1"], False)
+    assert await server.metric('devote_withdrawn_options{experiment="survey"}') == 1.0
+
+
+@served(opened=[here(SURVEY, log="operator")])
+async def test_a_log_for_the_operator_is_read_with_a_token_and_kept_by_no_cache(server, tmp_path):
+    write_token(tmp_path / "token", Grant("reader"), keep=True)
+    reader = (tmp_path / "token").read_text().split()[-2]
+    board, name = server.store.scope("survey").board, "/experiments/survey"
+    paths = [f"{name}/messages", f"{name}/log/{board}/1", f"{name}/enrolments"]
+    for path in paths:
+        assert (await server.client.get(path)).status_code == 401
+        headers = {"Authorization": f"Bearer {reader}"}
+        answer = await server.client.get(path, headers=headers)
+        assert answer.status_code == 200
+        assert answer.headers["Cache-Control"] == "no-store"
+    assert (await server.client.get(f"{name}/stream")).status_code == 401
+    assert (await server.client.get(f"{name}/tally")).status_code == 200
+
+
+@served()
+async def test_what_is_overdue_is_deleted_within_a_minute_and_the_log_says_why(server):
+    now = time.time()
+    server.store.change("banner", delete_after=int(now) + 5)
+    await server.service.each_minute()
+    assert (await server.client.get("/experiments/banner")).status_code == 200
+    server.store.clock = lambda: now + 60
+    server.service._minute = RateLimit(rate=1.0, burst=1.0)
+    await server.service.each_minute()
+    assert (await server.client.get("/experiments/banner")).status_code == 410
+    assert server.events[-1] | {"time": ""} == {
+        "time": "",
+        "event": "delete",
+        "experiment": "banner",
+        "scope": "delete_after",
+    }
+
+
+@served(opened=[here(SURVEY)])
+async def test_a_mismatch_stands_in_health_metrics_and_overview(server):
+    tally = server.store.look("survey", lambda history: history.tally)
+    tally.arrival.has_mismatch = True
+    assert (await server.client.get("/health")).json()["mismatches"] == ["survey"]
+    assert await server.metric('devote_mismatch{experiment="survey"}') == 1.0
+    found = (await server.call("GET", "/overview")).json()["experiments"]
+    assert {item["name"]: item["mismatch"] for item in found} == {"banner": False, "survey": True}
+    assert (await server.client.get("/experiments/survey/tally")).json()["tally"][
+        "mismatch"
+    ] is True

@@ -103,15 +103,6 @@ FAULTS = {
 }
 
 
-@pytest.fixture
-def forget():
-    """Take out what a test has registered."""
-    known = dict(ALGORITHMS)
-    yield
-    ALGORITHMS.clear()
-    ALGORITHMS.update(known)
-
-
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_told_with_its_line_and_a_remedy(fault, tmp_path, forget):
     changes, place, message = FAULTS[fault]

@@ -50,11 +50,11 @@ def test_kernels_of_passes_compile(scheme):
     trials, players = np.zeros(T, TRIAL), np.zeros((T * N, 2), PLAYER)
     shared, tally = np.ones((T, k), np.int8), np.zeros((T, k + 2), np.int64)
     sweep = gpu.sweep_kernel(k, rows.ints.shape[2], rows.floats.shape[2])
-    left, totals = np.zeros(1, np.int64), np.zeros((T, 3), np.int64)
+    totals = np.zeros((T, 3), np.int64)
     held, by_player = np.zeros((T, k), np.int8), np.zeros((2, T * N), np.int32)
     for kernel, arguments in (
         (sweep, (setup, trials, players, shared, rows, mail)),
-        (gpu.decide_kernel, (alike, trials, tally, shared, mail, *sorted_mail, tally, left)),
+        (gpu.decide_kernel, (alike, trials, tally, shared, mail, *sorted_mail, tally)),
         (gpu.gather_kernel, (trials, players, rows, N, totals, held, by_player)),
     ):
         assert code_of(kernel, given, *arguments).library.get_llvm_str()

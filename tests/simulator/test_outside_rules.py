@@ -19,17 +19,7 @@ from devote.simulator.executors import local_executor
 EASY = Problem("easy", [0.9, 0.1])
 
 
-@pytest.fixture(autouse=True)
-def forget():
-    """Take out what a test has registered."""
-    known, modules, path = dict(ALGORITHMS), set(sys.modules), list(sys.path)
-    yield
-    ALGORITHMS.clear()
-    ALGORITHMS.update(known)
-    for name in set(sys.modules) - modules:
-        if "rule" in name:
-            del sys.modules[name]
-    sys.path[:] = path
+pytestmark = pytest.mark.usefixtures("forget")
 
 
 def play(name):

@@ -17,19 +17,9 @@ from tests.simulator.sweeps import assert_same_results, long_cells, small_cells,
 from devote.problems import Problem
 from devote.protocol import ExperimentSpec, SpecError
 from devote.rules import import_rules
-from devote.rules.algorithm import ALGORITHMS
 from devote.simulator import Scenario, SweepError, load_results, run_sweep, simulate
 
 ROOT = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def forget():
-    """Take out the rules that a test has registered."""
-    known = dict(ALGORITHMS)
-    yield
-    ALGORITHMS.clear()
-    ALGORITHMS.update(known)
 
 
 def test_a_sweep_gives_what_simulate_gives_for_each_cell():

@@ -5,7 +5,8 @@ Reference values come from a program written apart from this project (2,000 runs
 is held to 4 standard errors of the difference: false alarm 6e-5 with a fresh seed, and seeds are
 fixed. A promise is held to ``tests.power``: false alarm 1e-6, and a rate twice as high is found
 with probability .9 and more. Exact computations, without samples, are in
-``tests/rules/test_betting.py``; longer tables in ``benchmarks/betting_values.py``.
+``tests/rules/test_betting.py``, surveys without lies in ``tests/simulator/test_answers.py``, longer
+tables in ``benchmarks/betting_values.py``.
 """
 
 import math
@@ -22,13 +23,7 @@ from devote.simulator import simulate
 from devote.simulator.run import environment_arrays
 from devote.theory import binomial_tail
 
-PROBLEM_1 = get_problem("1").means
 CLICKS = (0.05, 0.04, 0.03, 0.03)
-E = (0.5, 1.0, 2.0, 4.0, None)
-DRAWN = dict(zip(E, ((2474, 21), (737, 6), (308, 2), (226, 1), (214, 1)), strict=True))
-STALE = dict(zip(E, ((2630, 32), (907, 11), (409, 5), (288, 3), (272, 3)), strict=True))
-LONG = dict(zip(E, (4219, 1223, 470, 326, 310), strict=True))
-"""The 95th percentile, drawn."""
 
 
 def error(values):
@@ -62,43 +57,6 @@ def test_pulls_alone_on_problem_1(eta, mean):
     answers, pulls, _ = play_alone(BETTING, rule, environment, runs=4_000, seed=3)
     assert_as_printed(pulls, mean, 1.0)
     assert (answers > 1).sum() <= most_failures(4_000, eta)
-
-
-@pytest.mark.parametrize("privacy", E)
-def test_answers_drawn_as_devices_draw_them(privacy):
-    runs = 1_000
-    winners, answers = play_surveys(
-        PROBLEM_1, epsilon=0.25, delta=0.05, privacy=privacy, runs=runs, seed=5
-    )
-    assert_as_printed(answers, *DRAWN[privacy])
-    assert (winners > 1).sum() <= most_failures(runs, 0.05)
-    # Within 4 standard errors of both shares; 11 % above it would be found with probability .96.
-    above = (answers > LONG[privacy]).mean()
-    assert abs(above - 0.05) <= 4.0 * math.sqrt(0.05 * 0.95 * (1 / runs + 1 / 2_000))
-
-
-@pytest.mark.parametrize("privacy", E)
-def test_answers_where_devices_read_the_tally_every_200(privacy):
-    winners, answers = play_surveys(
-        PROBLEM_1, epsilon=0.25, delta=0.05, privacy=privacy, stale=200, runs=1_000, seed=6
-    )
-    assert_as_printed(answers, *STALE[privacy], power=0.12)
-    assert (winners > 1).sum() <= most_failures(1_000, 0.05)
-
-
-@pytest.mark.parametrize(
-    ("means", "epsilon", "privacy", "runs", "printed", "its_error", "power"),
-    [
-        (CLICKS, 0.005, None, 300, 11_311, 244, 0.25),
-        (CLICKS, 0.005, 4.0, 200, 16_496, 348, 0.3),
-        (CLICKS, 0.005, 2.0, 60, 57_641, 1_189, 0.45),
-    ],
-)
-def test_answers_at_click_rates(means, epsilon, privacy, runs, printed, its_error, power):
-    _, answers = play_surveys(
-        means, epsilon=epsilon, delta=0.05, privacy=privacy, runs=runs, seed=7
-    )
-    assert_as_printed(answers, printed, its_error, power=power)
 
 
 @pytest.mark.slow

@@ -1,11 +1,17 @@
 """Verdicts follow from numbers: the same code says yes, no and "depends"."""
 
+from types import SimpleNamespace
+
+import numpy as np
 import pytest
 
+from devote.studies import Settings
 from devote.studies import claim as claims
 from devote.studies.claim import CHANCE, RADIUS, Case, Range, depends_on, judged, verdict
 from devote.studies.estimates import Estimate
 from devote.studies.report import outcome_text, tally
+from devote.studies.section_5 import problem_2_claims
+from devote.studies.study import Table
 
 ABOVE_ONE = Range(low=1.0)
 YES = Estimate(1.3, 1.2, 1.4, "N = 32")
@@ -117,3 +123,27 @@ def test_a_case_is_summed_up_in_a_word(estimates, word):
 
 def test_rounding_cannot_break_an_exact_claim():
     assert Range(28, 28).judge(Estimate(28.0 + 1e-14, 28.0, 28.0 + 1e-14)) is True
+
+
+class Flat(Table):
+    """Samples that grow with the number of players, and no others."""
+
+    def __getitem__(self, scenario):
+        votes = np.zeros((2, scenario.n_players))
+        return SimpleNamespace(problem=scenario.problem, first_vote=votes)
+
+    def samples(self, variant, scheme, problem, n_players):
+        return np.array([1.0, 1.1]) * n_players
+
+
+def test_problem_2_is_judged_from_64_players_on():
+    """The paper: "between 32 to 64 players", "with 64 this issue disappears"."""
+    table = Flat([], Settings(players=(32, 64, 128, 256), trials=2))
+    rows = {row["name"]: row for row in problem_2_claims(table)}
+    places = {
+        case["reading"]: [estimate["at"] for estimate in case["estimates"]]
+        for case in rows["decentralized-uneven"]["cases"]
+    }
+    assert places[""] == ["N = 64", "N = 128", "N = 256"]
+    assert places["with 32 players too"] == ["N = 32", *places[""]]
+    assert rows["linear-from-64"]["verdict"] == "holds"

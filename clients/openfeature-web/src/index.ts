@@ -137,7 +137,7 @@ export class DevoteProvider implements Provider {
     const { joined, best, trouble } = device.status();
     this.#note(trouble !== null && AWAY.includes(trouble.code));
     if (trouble?.code === "unknown") throw new FlagNotFoundError(trouble.message);
-    if (choice.name === NOTHING) {
+    if (choice.name === NOTHING || trouble?.code === "segment") {
       const code = trouble === null || AWAY.includes(trouble.code) ? ErrorCode.PROVIDER_NOT_READY : ErrorCode.GENERAL;
       const errorMessage = trouble?.message ?? (joined ? "No arm was known in time." : "The survey was not joined in time.");
       return { value: standard, reason: StandardResolutionReasons.ERROR, errorCode: code, errorMessage };

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias, TypedDict
 from devote.errors import DevoteError
 from devote.simulator import Scenario, Trial
 from devote.simulator.executors import in_chunks, local_executor, worker_count
-from devote.simulator.trials import compile_loop, run_chunk
+from devote.simulator.trials import run_chunk, warm_up
 from devote.theory import clopper_pearson
 
 
@@ -111,7 +111,7 @@ class Batches:
                 f"precision={self.precision!r} must be in (0, 0.5).\n"
                 "It is half the width of the interval; 0.01 is one per cent either way."
             )
-        compile_loop(self.scenario)
+        warm_up(self.scenario)
         with local_executor(worker_count(self.workers)) as executor:
             size = FIRST
             while True:

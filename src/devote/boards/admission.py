@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from devote.boards.board import (
     Envelope,
-    Experiment,
     ExperimentClosed,
     Outcome,
     PostingRejected,
@@ -140,7 +139,13 @@ def admit_voter(voter: str, ledger: "Ledger", most: int | None = None) -> Receip
     """
     if ledger.is_enrolled(voter):
         return REVOKED if ledger.is_revoked(voter) else Receipt(Outcome.DUPLICATE)
-    return _closed(ledger) or no_place(ledger.experiment, most)
+    if receipt := _closed(ledger):
+        return receipt
+    bounds = [bound for bound in (ledger.experiment.players, most) if bound is not None]
+    if not bounds or ledger.experiment.enrolled < min(bounds):
+        return None
+    full = f"This experiment has all of its {min(bounds)} devices."
+    return refused(full, "Take part in another experiment.")
 
 
 def _closed(ledger: "Ledger") -> Receipt | None:
@@ -149,17 +154,6 @@ def _closed(ledger: "Ledger") -> Receipt | None:
     if (why := state.why_closed(ledger.experiment.name, now)) is None:
         return None
     return refused(why, "Nothing new is taken; what is there can be read.", cause="closed")
-
-
-def no_place(experiment: Experiment, most: int | None = None) -> Receipt | None:
-    """Why no further voter can be enrolled, or None if one can."""
-    bounds = [bound for bound in (experiment.players, most) if bound is not None]
-    if not bounds or experiment.enrolled < min(bounds):
-        return None
-    return refused(
-        f"This experiment has all of its {min(bounds)} devices.",
-        "Take part in another experiment.",
-    )
 
 
 def no_invite(given: str | None) -> Receipt:

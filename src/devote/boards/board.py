@@ -222,6 +222,12 @@ class Experiment:
             "signer": self.signer,
         }
 
+    def fits(self, privacy: float | None, fingerprint: str | None) -> bool:
+        """Whether a device takes part that pins a fingerprint, or so much privacy at least."""
+        proved = self.spec.scheme.sending.privacy
+        is_weaker = privacy is not None and (proved is None or proved > privacy)
+        return not is_weaker and fingerprint in (None, self.fingerprint)
+
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, as the server sends it; the fingerprint covers all of ``spec``."""
         written = {"version": VERSION, "spec": self.spec.to_dict(), "fingerprint": self.fingerprint}
@@ -568,10 +574,7 @@ class Board(ABC):
         except BoardUnavailable as error:
             error.is_sent = False  # it has not been asked to enrol
             raise
-        spec = experiment.spec
-        proved = spec.scheme.sending.privacy
-        is_weaker = privacy is not None and (proved is None or proved > privacy)
-        if is_weaker or fingerprint not in (None, spec.fingerprint):
+        if not experiment.fits(privacy, fingerprint):
             return Joined(experiment, await self.tally(), "mismatch")
         try:
             outcome = await self.enrol(identity, invite)

@@ -11,7 +11,7 @@ import os
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import zip_longest
@@ -212,13 +212,19 @@ class Log(AbstractContextManager["Log"]):
     def _open(self) -> None:
         if self._copy is not None:
             self._copy.keep({"devote": "log", "format": FORMAT, "name": self._name})
-        try:
+        with self._expected():
             self.experiment = Experiment.from_dict(self._ask(self.url))
             if self.experiment.name != self._name:
                 raise ValueError("another experiment")
             self.number = self._length()
             self.statements = tuple(self._read_statements())
             self.number = self._length()
+
+    @contextmanager
+    def _expected(self) -> Iterator[None]:
+        """Refuse answers that are not as expected."""
+        try:
+            yield
         except SpecError as error:
             raise BoardRefused(f"What {self.source} holds is refused: {error}") from None
         except (ValueError, KeyError, TypeError, AttributeError):
@@ -253,11 +259,9 @@ class Log(AbstractContextManager["Log"]):
         after, is_last, enrolled = "", False, 0
         while not is_last:
             answer = self._ask(f"{self.url}/enrolments?after={after}&limit={VOTERS}")
-            try:
+            with self._expected():
                 page, is_last = [str(voter) for voter in answer["voters"]], bool(answer["end"])
                 enrolled = enrolled if after else int(answer["enrolled"])
-            except (KeyError, TypeError, ValueError):
-                raise self._not_ours() from None
             found.update(page)
             self._progress(len(found), max(len(found), enrolled), "voters")
             is_last = is_last or not page or page[-1] <= after  # a list without end
@@ -270,19 +274,15 @@ class Log(AbstractContextManager["Log"]):
         while last < self.number:
             end = min(self.number, page_of(last + 1) * PAGE)
             answer = self._ask(f"{self.url}/messages?after={last}&limit={end - last}")
-            try:
+            with self._expected():
                 items = list(answer["messages"])[: end - last]
                 self._compare_page(last, end, items)
-            except (KeyError, TypeError, AttributeError):
-                raise self._not_ours() from None
             before, last = last, max(map(_number, items), default=0)
             if last <= before:
                 break  # the server has no more, whatever it said
             yield from items
-        try:
+        with self._expected():
             self._compare_enrolled()
-        except (KeyError, TypeError, AttributeError, ValueError):
-            raise self._not_ours() from None
         if self._copy is not None:
             self._copy.end()
 

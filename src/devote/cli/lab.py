@@ -94,11 +94,11 @@ def simulate(given: Namespace) -> None:
         check_writable(given.save)
     from devote.plan.promises import summarise
     from devote.simulator import run_sweep
-    from devote.simulator.trials import compile_loop
+    from devote.simulator.trials import warm_up
 
     how: dict[str, Any] = {"trials": given.trials, "results": given.results, **running(given)}
     with progress_bar() as progress:
-        compile_loop(asked)
+        warm_up(asked)
         begin = time.perf_counter()
         [result] = run_sweep([asked], progress=progress, **how)
         seconds = time.perf_counter() - begin
@@ -109,7 +109,8 @@ def simulate(given: Namespace) -> None:
             f"0 of {given.trials} trials ended within --horizon {asked.horizon} pulls.\n"
             "Raise --horizon, or leave --horizon out to run to the end."
         )
-    summary = summarise(result, wall_seconds=seconds)
+    rate = float(result.samples_until_all_know.sum()) / seconds
+    summary = {**summarise(result), "wall_seconds": seconds, "pulls_per_second": rate}
     answer(given.json, summary, _summary_panel(summary))
 
 

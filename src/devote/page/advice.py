@@ -96,6 +96,8 @@ def meaning(experiment: Experiment, tally: Tally, bounds: Sequence[Bound]) -> st
         f"below the best with probability at most {value} ({standing})."
     )
     if tally.status(experiment.players) == "open":
+        if any(row["status"] != "open" for row in tally.public().get("segments", ())):
+            return f"Not all is decided yet: what leads in a segment may still lose. {text}"
         return f"Nothing is decided yet: what leads now may lose. {text}"
     return f"It is decided: no more answers are asked for now. {text}"
 

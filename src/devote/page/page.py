@@ -79,7 +79,9 @@ def view(experiment: Experiment, history: History) -> dict[str, Any]:
     summary = summarize(experiment, history)
     guarantees = _guarantees(spec, tally.case(experiment.players))
     is_open = summary["status"] == "open"
-    leader = counted.get("leader") if is_open else None
+    # While an option has no answer at all, none leads.
+    has_few = counted.get("answers_needed", 0) is None
+    leader = counted.get("leader") if is_open and not has_few else None
     segments = [
         {**row, "estimates": _in_thousandths(row["estimates"])}
         for row in counted.get("segments", ())

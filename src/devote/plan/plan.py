@@ -137,7 +137,7 @@ class Plan:
 
         There are none where all players are one learner.
         """
-        found, part = summarise(self.result, wall_seconds=0.0), self.result.scenario.part
+        found, part = summarise(self.result), self.result.scenario.part
         per_device = dict.fromkeys(("median", "p90", "busiest"))
         if part is None or not part.one_learner:
             pulls = np.asarray(self.result.pulls_per_player, dtype=np.float64)

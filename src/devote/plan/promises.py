@@ -158,7 +158,7 @@ def spread(values: ArrayLike) -> dict[str, Any]:
     }
 
 
-def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
+def summarise(result: Result) -> dict[str, Any]:
     """The result as one JSON object.
 
     ``votes_needed`` is the number of messages that decide on an arm, None where none do.
@@ -171,7 +171,6 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
     """
     scenario = result.scenario
     decided = result.samples[result.samples != NEVER]
-    pulls = int(result.samples_until_all_know.sum())
     return {
         "spec": result.spec.to_dict(),
         "scheme": scenario.scheme.name,
@@ -193,8 +192,6 @@ def summarise(result: Result, *, wall_seconds: float) -> dict[str, Any]:
         "epsilon_optimal": float(result.epsilon_optimal.mean()),
         "holds_epsilon_optimal": float(result.holds_epsilon_optimal.mean()),
         "conflicts": spread(result.conflicts),
-        "wall_seconds": wall_seconds,
-        "pulls_per_second": pulls / wall_seconds if wall_seconds > 0.0 else 0.0,
         "resets": spread(result.resets),
         "problem": result.problem.to_dict(),
         "n_players": result.n_players,

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
+from itertools import chain
 from typing import Any, Literal
 
 from devote.problems.activity import (
@@ -288,7 +289,7 @@ def _members(sizes: Sequence[int], *, is_spread: bool) -> list[int]:
     ([0, 0, 0, 0, 1, 1], [0, 1, 0, 0, 1, 0])
     """
     if not is_spread:
-        return [group for group, size in enumerate(sizes) for _ in range(size)]
+        return list(chain.from_iterable([group] * size for group, size in enumerate(sizes)))
     places = (((j + 0.5) / n, group) for group, n in enumerate(sizes) for j in range(n))
     return [group for _, group in sorted(places)]
 

@@ -12,7 +12,6 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from devote.boards.admission import UNSIGNED, Receipt, refusal
 from devote.boards.board import BOARD, Envelope, Experiment, Outcome, page_tag
 from devote.boards.identity import verify_enrolment, verify_join
-from devote.protocol import ExperimentSpec
 from devote.protocol.messages import MAX_ARMS, VERSION, from_dict
 from devote.server import http
 from devote.server.http import COMPARE, OBJECT, TEXT, Field, optional, whole
@@ -87,7 +86,7 @@ async def join(service: Service, request: Request) -> Response:
     given = await http.read_body(service, request, JOINING, service.settings.message_body, kinds)
     voter, invite = given["voter"], given.get("invite")
     experiment = await service.call(store.get, name)
-    if is_mismatch(experiment.spec, given):
+    if not experiment.fits(given.get("privacy"), given.get("fingerprint")):
         receipt = MISMATCH
     elif verify_join(voter=voter, experiment=name, invite=invite, signature=given["signature"]):
         receipt = await service.enrol(name, voter, invite)
@@ -108,14 +107,6 @@ MISMATCH = Receipt(
     reason="The experiment is not what the device accepts; nothing was enrolled.\n"
     "Ask its operator which privacy and fingerprint it has.",
 )
-
-
-def is_mismatch(spec: ExperimentSpec, given: dict[str, Any]) -> bool:
-    """Whether a specification is another than pinned, or hides less of what a user did."""
-    least, fingerprint = given.get("privacy"), given.get("fingerprint")
-    proved = spec.scheme.sending.privacy
-    is_weaker = least is not None and (proved is None or proved > least)
-    return is_weaker or fingerprint not in (None, spec.fingerprint)
 
 
 async def enrol(service: Service, request: Request) -> Response:

@@ -79,6 +79,8 @@ class Block(Sequence[Trial]):
     def join(cls, blocks: Sequence["Block"]) -> "Block":
         """One block after another."""
         blocks = [one for one in blocks if len(one)] or blocks[:1]
+        if len(blocks) == 1:  # no copy: a million players have megabytes of answers
+            return blocks[0]
         return Block(
             **{name: np.concatenate([getattr(one, name) for one in blocks]) for name in KINDS},
             traces=tuple(chain.from_iterable(one.traces for one in blocks)),

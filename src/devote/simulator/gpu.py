@@ -22,10 +22,13 @@ from devote.simulator.block import Block
 from devote.simulator.compiling import Function, Linker, of_event_loop
 from devote.simulator.errors import SweepError, rule_fault
 from devote.simulator.numbers import CHOOSE, GAP, NOISE, PAY, uniform
-from devote.simulator.outcomes import End, block_of
+from devote.simulator.outcomes import block_of
+from devote.simulator.part import Ending
 from devote.simulator.passes import (
+    ACTIVE,
     DONE,
     PLAYER,
+    SENT,
     View,
     end_pass,
     new_trials,
@@ -43,8 +46,9 @@ from devote.simulator.passes_run import (
 from devote.simulator.run import Run, end_of, new_setup
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import trial_key
+from devote.simulator.trial import NEVER
 from devote.simulator.trials import bytes_per_player
-from devote.simulator.workspace import FAULT, NEVER, Tables
+from devote.simulator.workspace import FAULT, Tables
 
 try:
     from numba import cuda
@@ -54,7 +58,7 @@ except ImportError:  # ``check_device`` says so
 REMEDY = "Use engine passes or event, or a machine with an NVIDIA GPU."
 THREADS = 128
 PASSES_AT_ONCE = 4
-"""Passes between two looks at how many trials are left."""
+"""Passes between two looks at whether trials are left."""
 
 PULLS_AT_ONCE = 100_000
 """Pulls of a trial between two looks."""
@@ -113,9 +117,9 @@ def run_on_device(
             yield some, block_of(scenario, run(scenario, seed, some))
 
 
-def atomic_add(array: Any, place: int, value: int) -> int:
+def atomic_add(array: Any, place: int, column: int, value: int) -> int:
     """In place of ``passes.add_at``."""
-    before: int = cuda.atomic.add(array, place, value)
+    before: int = cuda.atomic.add(array, (place, column), value)
     return before
 
 
@@ -124,7 +128,7 @@ def atomic_raise(array: Any, place: int, value: float) -> None:
     cuda.atomic.max(array, place, value)
 
 
-ATOMIC = {passes.add_at: atomic_add, passes.raise_at: atomic_raise}
+ATOMIC: dict[Function, Function] = {passes.add_at: atomic_add, passes.raise_at: atomic_raise}
 
 
 def _device_function(function: Function) -> Function:
@@ -179,10 +183,10 @@ def sweep_kernel(n_arms: int, n_ints: int, n_floats: int) -> Function:
     return sweep
 
 
-def sort_kernel(counts: Any, sent_times: Any, sent_slots: Any, times: Any, slots: Any) -> None:
+def sort_kernel(sums: Any, sent_times: Any, sent_slots: Any, times: Any, slots: Any) -> None:
     """Put the messages of each trial in the order of time, a thread for each place of a message."""
     place, i = cuda.grid(2)
-    n = min(counts[place], times.shape[1])
+    n = min(sums[place, SENT], times.shape[1])
     if i >= n:
         return
     t, rank = sent_times[place, i], 0
@@ -203,20 +207,15 @@ def decide_kernel(
     times: Any,
     slots: Any,
     needs: Any,
-    left: Any,
 ) -> None:
     """What follows from a pass, a thread for each trial."""
     place = cuda.grid(1)
     if place >= len(trials) or trials[place].phase == DONE:
         return
     view = View(trials[place], shared[place], mail, place, needs[place])
-    n = mail.counts[place]
-    end_pass(setup, view, tally[place], needs[place], times[place], slots[place], n)
-    mail.counts[place] = 0
-    mail.active[place] = 0
+    end_pass(setup, view, tally[place], needs[place], times[place], slots[place])
+    mail.sums[place, SENT] = mail.sums[place, ACTIVE] = 0
     mail.ends[place] = 0.0
-    if trials[place].phase == DONE:
-        cuda.atomic.add(left, 0, -1)
 
 
 def gather_kernel(
@@ -244,7 +243,7 @@ def gather_kernel(
             by_player[1, row] = k if n_held == 1 else NEVER
 
 
-def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End]:
+def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[Ending]:
     """Trials in passes."""
     setup, given = new_setup(scenario), of_passes(scenario)
     n_trials, n, k = len(trials), scenario.n_players, scenario.spec.n_arms
@@ -253,12 +252,7 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
     rows = rows._replace(half=_zeros(n_rows, kind=np.int8), moved=_zeros(n_rows, kind=np.int8))
     players = cuda.device_array((n_rows, 2), PLAYER, order="F")
     mail = new_mail(n_trials, room, cuda.device_array)
-    mail = mail._replace(
-        counts=_zeros(n_trials, kind=np.int64),
-        ends=_zeros(n_trials),
-        active=_zeros(n_trials, kind=np.int64),
-        faults=_zeros(n_trials, kind=np.int64),
-    )
+    mail = mail._replace(sums=_zeros(n_trials, 3, kind=np.int64), ends=_zeros(n_trials))
     times, slots = cuda.device_array_like(mail.times), cuda.device_array_like(mail.slots)
     # Arrays cost a launch 12 microseconds each, so no kernel gets any that it does not read.
     setup = _setup_to_device(setup._replace(threshold=0, alias=0))
@@ -266,28 +260,29 @@ def _run_passes(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[En
     states = cuda.to_device(new_trials([trial_key(seed, trial) for trial in trials], k))
     shared = cuda.to_device(np.ones((n_trials, k), np.int8))
     tally, needs = _zeros(n_trials, k + 2, kind=np.int64), _zeros(n_trials, k + 2, kind=np.int64)
-    left = cuda.to_device(np.array([n_trials]))
     per_row = (n_rows + THREADS - 1) // THREADS, THREADS
     per_trial = (n_trials + 31) // 32, 32
     per_message = (n_trials, (room + THREADS - 1) // THREADS), (1, THREADS)
     sweep = kernel(sweep_kernel(k, rows.ints.shape[2], rows.floats.shape[2]), given)
     order, decide = kernel(sort_kernel, given), kernel(decide_kernel, given)
-    while left.copy_to_host()[0]:
+    while True:
         for _ in range(PASSES_AT_ONCE):
             sweep[per_row](setup, states, players, shared, rows, mail)
-            order[per_message](mail.counts, mail.times, mail.slots, times, slots)
-            decide[per_trial](alike, states, tally, shared, mail, times, slots, needs, left)
-        furthest = states.copy_to_host()
-        samples = int(furthest["start"].max() * n)
-        scenario.check_goes_on(samples, int(furthest["broadcasts"].max()))
-    if (furthest["ended"] == FAULT).any():
+            order[per_message](mail.sums, mail.times, mail.slots, times, slots)
+            decide[per_trial](alike, states, tally, shared, mail, times, slots, needs)
+        reached = states.copy_to_host()
+        if (reached["phase"] == DONE).all():
+            break
+        samples = int(reached["start"].max() * n)
+        scenario.check_goes_on(samples, int(reached["broadcasts"].max()))
+    if (reached["ended"] == FAULT).any():
         raise rule_fault(scenario.spec.algorithm)
     totals, held = _zeros(n_trials, len(TOTALS), kind=np.int64), _zeros(n_trials, k, kind=np.int8)
     by_player = cuda.device_array((2, n_rows), np.int32)
     kernel(gather_kernel, given)[per_row](states, players, rows, n, totals, held, by_player)
     kept = by_player[1 if setup.alone else 0].copy_to_host().reshape(n_trials, n)
     ends = zip(
-        *(furthest, totals.copy_to_host().tolist(), tally.copy_to_host()[:, :k]),
+        *(reached, totals.copy_to_host().tolist(), tally.copy_to_host()[:, :k]),
         *(shared.copy_to_host(), held.copy_to_host() != 0, kept),
         strict=True,
     )
@@ -349,7 +344,7 @@ def pull_kernel(
         )
 
 
-def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[End]:
+def _run_pulls(scenario: Scenario, seed: int, trials: Sequence[int]) -> list[Ending]:
     """Trials pull by pull."""
     first, n_trials = Run(scenario), len(trials)
     tables, log = first.tables, first.tables.voted

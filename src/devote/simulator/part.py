@@ -18,14 +18,19 @@ class NoConstants(NamedTuple):
 
 
 class Ending(NamedTuple):
-    """How a trial stood at its end; ``held[k]`` says whether some learner still has arm k."""
+    """How a trial stood when it was over or cut short: the numbers of its group, and its arrays.
 
-    code: int
-    n_players: int
+    ``held[k]`` says whether some learner still has arm k. ``player_answers`` has each player's own
+    answer where players send nothing, and is empty elsewhere.
+    """
+
+    group: dict[str, int]
     tally: Any
     by_arm: Any
     shared: Any
     held: Any
+    first_vote: Any
+    player_answers: Any = ()
 
 
 def no_constants(spec: ExperimentSpec, n_players: int) -> tuple[Any, ...]:

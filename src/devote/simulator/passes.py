@@ -90,19 +90,23 @@ class Rows(NamedTuple):
     moved: Any
 
 
+SENT, ACTIVE, FAULTS = range(3)
+"""Columns of ``Mail.sums``: messages, or players who are done where nobody sends anything;
+activations up to the last decision; rules that did what no rule may."""
+
+
 class Mail(NamedTuple):
     """What players add to during a pass: a place for each trial, or for each CPU thread.
 
     Message ``i`` has the time ``times[place, i]`` and the slot ``slots[place, i]``: an arm, or
     ``n_arms`` and ``n_arms + 1``, whose meaning is the scheme's. The latter is no message.
+    ``ends`` is when the last player learns of the answer, or is done.
     """
 
-    counts: Any
+    sums: Any
+    ends: Any
     times: Any
     slots: Any
-    ends: Any
-    active: Any
-    faults: Any
 
 
 class View(NamedTuple):
@@ -115,10 +119,10 @@ class View(NamedTuple):
     out: Any
 
 
-def add_at(array: Any, place: int, value: int) -> int:
+def add_at(array: Any, place: int, column: int, value: int) -> int:
     """Add to a number that others may add to at once; returns what it was."""
-    before: int = array[place]
-    array[place] += value
+    before: int = array[place, column]
+    array[place, column] += value
     return before
 
 
@@ -129,7 +133,7 @@ def raise_at(array: Any, place: int, value: float) -> None:
 
 def record(view: View, t: float, slot: int) -> None:
     """Record a message; more than there is room for are only counted."""
-    i = add_at(view.mail.counts, view.place, 1)
+    i = add_at(view.mail.sums, view.place, SENT, 1)
     if i < view.mail.times.shape[1]:
         view.mail.times[view.place, i] = t
         view.mail.slots[view.place, i] = slot
@@ -141,6 +145,13 @@ def settle_half(trial: Any, rows: Rows, row: int) -> int:
         rows.half[row] = 1 - rows.half[row]
     rows.moved[row] = 0
     return int(rows.half[row])
+
+
+def copy_player(before: Any, player: Any) -> None:
+    """Copy a player's record, field by field: records as a whole the GPU's simulator cannot."""
+    player.when, player.active, player.suboptimal = before.when, before.active, before.suboptimal
+    player.first_vote, player.conflicts = before.first_vote, before.conflicts
+    player.seen, player.role, player.against = before.seen, before.role, before.against
 
 
 def load(rows: Rows, h: int, row: int, state: State, voted: Any) -> None:
@@ -173,10 +184,10 @@ def visit(
     trial = view.trial
     h = rows.half[row]
     before, player = players[row, h], players[row, 1 - h]
-    if trial.phase == FIND:
+    if trial.phase == FIND:  # nobody moves: who has not heard wakes next, and activations so far
         if not holds_shared(rows.alive[row, h], view.shared):
             raise_at(view.mail.ends, view.place, before.when)
-        add_at(view.mail.active, view.place, before.active)
+        add_at(view.mail.sums, view.place, ACTIVE, before.active)
         return 0
     key = player_key(trial.key, n)
     span = setup.spans[n % len(setup.spans)]
@@ -188,8 +199,8 @@ def visit(
         if before.when > trial.limit or is_done:
             enter(setup, view, before, rows.voted[row, h])
             return 0
+        copy_player(before, player)
         load(rows, h, row, state, voted)
-        players[row, 1 - h] = before
     enter(setup, view, player, voted)
     if setup.alone and trial.phase == TAIL:
         wait(setup, trial.limit, state, player, n, key, span)
@@ -232,12 +243,12 @@ def advance(
         if state.ints[COUNT] > 1:
             arm = choose(setup.rule, state, uniform(key, i, CHOOSE))
             if arm < 0 or arm >= setup.n_arms:
-                view.mail.faults[view.place] = 1
+                view.mail.sums[view.place, FAULTS] = 1
                 break
             reward = pay(setup.env, 0, n, arm, uniform(key, i, PAY))
             n_out = observe(setup.rule, state, arm, reward, view.out)
             if n_out < 0 or n_out >= setup.n_arms:
-                view.mail.faults[view.place] = 1
+                view.mail.sums[view.place, FAULTS] = 1
                 break
             if n_out > 0:
                 learn(setup, view, state, player, voted, active, n_out, t)
@@ -247,7 +258,7 @@ def advance(
         is_done = bool(scanning_alone and state.ints[COUNT] == 1)
         if is_done:
             raise_at(view.mail.ends, view.place, t)
-            add_at(view.mail.counts, view.place, 1)
+            add_at(view.mail.sums, view.place, SENT, 1)
         t += gap(key, active, span)
         i = active
     player.when, player.active, player.suboptimal = t, i, suboptimal
@@ -332,17 +343,15 @@ def decide(
         trial.phase = DONE
 
 
-def end_pass(
-    setup: Setup, view: View, tally: Any, needs: Any, times: Any, slots: Any, n: int
-) -> None:
+def end_pass(setup: Setup, view: View, tally: Any, needs: Any, times: Any, slots: Any) -> None:
     """Take in what players have added up, and decide; a rule that went wrong ends the trial."""
-    trial, mail, place = view.trial, view.mail, view.place
-    trial.end = max(trial.end, mail.ends[place])
-    trial.decided += mail.active[place]
-    if mail.faults[place]:
+    trial, sums = view.trial, view.mail.sums[view.place]
+    trial.end = max(trial.end, view.mail.ends[view.place])
+    trial.decided += sums[ACTIVE]
+    if sums[FAULTS]:
         trial.phase, trial.ended = DONE, FAULT
         return
-    decide(setup, trial, tally, view.shared, needs, times, slots, n)
+    decide(setup, trial, tally, view.shared, needs, times, slots, sums[SENT])
 
 
 def commit(trial: Any) -> None:

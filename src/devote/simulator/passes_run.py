@@ -10,10 +10,12 @@ from devote.rules import State
 from devote.simulator import passes
 from devote.simulator.compiling import Function, compile_loop, of_scheme
 from devote.simulator.errors import rule_fault
-from devote.simulator.outcomes import End, own_answers
+from devote.simulator.outcomes import own_answers
+from devote.simulator.part import Ending
 from devote.simulator.passes import (
     DONE,
     PLAYER,
+    SENT,
     Mail,
     Rows,
     View,
@@ -24,7 +26,8 @@ from devote.simulator.passes import (
 from devote.simulator.run import new_learners, new_setup
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import trial_key
-from devote.simulator.workspace import AGREED, FAULT, NEVER, Setup
+from devote.simulator.trial import NEVER
+from devote.simulator.workspace import AGREED, FAULT, Setup
 
 ROWS_PER_THREAD = 2048
 """A thread has at least so many players: fewer are not worth handing out."""
@@ -63,11 +66,10 @@ def end_pass(
     needs: Any,
     times: Any,
     slots: Any,
-    n: int,
 ) -> None:
     """What follows from a pass of the one trial."""
     view = View(trials[0], shared, mail, 0, needs)
-    passes.end_pass(setup, view, tally, needs, times, slots, n)
+    passes.end_pass(setup, view, tally, needs, times, slots)
 
 
 def of_passes(scenario: Scenario) -> dict[Function, Function]:
@@ -86,12 +88,10 @@ def room_for_messages(scenario: Scenario) -> int:
 def new_mail(places: int, room: int, new: Callable[..., Any] = np.zeros) -> Mail:
     """Buffers for the messages of a pass."""
     return Mail(
-        counts=new(places, np.int64),
+        sums=new((places, 3), np.int64),
+        ends=new(places, np.float64),
         times=new((places, room), np.float64),
         slots=new((places, room), np.int32),
-        ends=new(places, np.float64),
-        active=new(places, np.int64),
-        faults=new(places, np.int64),
     )
 
 
@@ -117,7 +117,7 @@ class Passes:
         self._end_pass = compile_loop(end_pass, given, f"end_pass_{scenario.scheme.name}")
         self.mail = new_mail(self.threads, room_for_messages(scenario))
 
-    def run(self, seed: int, trial: int) -> End:
+    def run(self, seed: int, trial: int) -> Ending:
         """Play one trial to its end."""
         self.start(seed, trial)
         state = self.trials[0]
@@ -142,8 +142,8 @@ class Passes:
     def make_pass(self, pool: ThreadPoolExecutor | None) -> None:
         """Take all players through one pass, and decide on it."""
         mail, n, threads = self.mail, self.setup.n_players, self.threads
-        for counted in (mail.counts, mail.ends, mail.active, mail.faults):
-            counted[:] = 0
+        mail.sums[:] = 0
+        mail.ends[:] = 0
 
         def take(place: int) -> None:
             own = place, place * n // threads, (place + 1) * n // threads
@@ -151,19 +151,18 @@ class Passes:
             self._sweep(*given, *own)
 
         list(pool.map(take, range(threads)) if pool and threads > 1 else map(take, range(threads)))
-        mail.ends[0], mail.active[0] = mail.ends.max(), mail.active.sum()
-        mail.faults[0] = mail.faults.max()
-        fits = (mail.counts <= mail.times.shape[1]).all()
-        kept = [int(c) for c in mail.counts] if fits else [0] * threads
+        sent = mail.sums[:, SENT].tolist()
+        kept = sent if max(sent) <= mail.times.shape[1] else [0] * threads
         times = np.concatenate([row[:c] for row, c in zip(mail.times, kept, strict=True)])
         slots = np.concatenate([row[:c] for row, c in zip(mail.slots, kept, strict=True)])
         order = np.argsort(times)
+        mail.sums[0], mail.ends[0] = mail.sums.sum(axis=0), mail.ends.max()
         self._end_pass(
             *(self.setup, self.trials, self.tally, self.shared, mail, self.needs),
-            *(times[order], slots[order], int(mail.counts.sum())),
+            *(times[order], slots[order]),
         )
 
-    def _end(self) -> End:
+    def _end(self) -> Ending:
         trial, rows, k = self.trials[0], self.rows, self.setup.n_arms
         if trial["ended"] == FAULT:
             raise rule_fault(self.scenario.spec.algorithm)
@@ -183,14 +182,14 @@ TOTALS = ("active", "conflicts", "suboptimal")
 
 def end_of_passes(
     setup: Setup, trial: Any, totals: Any, tally: Any, shared: Any, held: Any, kept: Any
-) -> End:
+) -> Ending:
     """How a trial ended.
 
     ``kept`` has each player's answer where nobody sends anything, else its first vote.
     """
     samples, conflicts, suboptimal = map(int, totals)
     ended = int(trial["ended"])
-    return End(
+    return Ending(
         group={
             "time": samples,
             "broadcasts": int(trial["broadcasts"]),
@@ -204,6 +203,6 @@ def end_of_passes(
         by_arm=np.zeros((setup.n_arms, 1), dtype=np.int64),
         shared=shared,
         held=held if setup.alone else np.ones(setup.n_arms, dtype=bool),
-        first_vote=np.full(setup.n_players, NEVER, np.int32) if setup.alone else kept,
+        first_vote=np.broadcast_to(np.int32(NEVER), setup.n_players) if setup.alone else kept,
         player_answers=kept if setup.alone else (),
     )

@@ -107,8 +107,11 @@ class Cell:
 def join_blocks(blocks: Sequence[tuple[Numbers, Block]]) -> tuple[Numbers, Block]:
     """All trials of some blocks, at least one, in order; of one that came twice, the last."""
     numbers = np.concatenate([trials for trials, _ in blocks])
+    block = Block.join([block for _, block in blocks])
+    if (np.diff(numbers) > 0).all():
+        return numbers, block
     unique, last = np.unique(numbers[::-1], return_index=True)
-    return unique, Block.join([block for _, block in blocks]).take(len(numbers) - 1 - last)
+    return unique, block.take(len(numbers) - 1 - last)
 
 
 class Contents:

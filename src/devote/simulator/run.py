@@ -13,15 +13,14 @@ from devote.rules import COUNT, Algorithm, State
 from devote.simulator.compiling import event_loop
 from devote.simulator.errors import rule_fault
 from devote.simulator.loop import is_over
-from devote.simulator.outcomes import End, block_of, own_answers
-from devote.simulator.part import Part
+from devote.simulator.outcomes import block_of, own_answers
+from devote.simulator.part import Ending, Part
 from devote.simulator.scenario import Scenario
 from devote.simulator.streams import NAMES, Streams
-from devote.simulator.trial import Event, Point, Trial
+from devote.simulator.trial import NEVER, Event, Point, Trial
 from devote.simulator.workspace import (
     FAULT,
     GROUP,
-    NEVER,
     PLAYER,
     Setup,
     Tables,
@@ -40,10 +39,8 @@ def environment_arrays(environment: Environment) -> Any:
     buffers: dict[str, Any] = {
         name: np.array(values)
         for name, values in environment._asdict().items()
-        if isinstance(values, list) and (name != "groups" or environment.n_groups > 1)
+        if isinstance(values, list)
     }
-    if environment.n_groups == 1:
-        buffers["groups"] = np.zeros(1, dtype=np.int64)  # nobody asks whose group it is
     return environment._replace(**buffers)
 
 
@@ -60,7 +57,8 @@ def new_setup(scenario: Scenario) -> Setup:
     """The constants of a scenario."""
     part, problem, n = scenario.part, scenario.problem, scenario.n_players
     assert part is not None
-    env, epsilon = problem.environment(n), scenario.spec.epsilon
+    # Without groups nobody asks whose group a player is in.
+    env, epsilon = problem.environment(n if problem.groups else 1), scenario.spec.epsilon
     threshold, alias, spans = [1.0], [0], [1.0]
     if not isinstance(problem.activity, Uniform):
         threshold, alias = problem.waking(n)
@@ -220,12 +218,12 @@ class Run:
         [trial] = block_of(self.scenario, [self.end()])
         return replace(trial, trace=tuple(self.events) if self.setup.tracing else None)
 
-    def end(self) -> End:
+    def end(self) -> Ending:
         """How it stands, for ``block_of``."""
         return end_of(self.part, self.setup, self.learners, self.tables)
 
 
-def end_of(part: Part, setup: Setup, learners: Any, tables: Tables) -> End:
+def end_of(part: Part, setup: Setup, learners: Any, tables: Tables) -> Ending:
     """How a run of the event loop stands."""
     answers: Any = ()
     if part.left_by_group is not None:
@@ -235,7 +233,7 @@ def end_of(part: Part, setup: Setup, learners: Any, tables: Tables) -> End:
     elif setup.alone and not setup.one_learner:
         answers = own_answers(learners.alive)
     group = {name: int(tables.groups[name][0]) for name in tables.groups.dtype.names}
-    return End(
+    return Ending(
         group=group | {"conflicts": int(tables.players["conflicts"].sum(dtype=np.int64))},
         tally=tables.tally[: len(tables.shared)],
         by_arm=tables.by_arm,

@@ -29,7 +29,7 @@ from devote.simulator.grids import as_problem
 from devote.simulator.results import Result, Results
 from devote.simulator.results_file import Numbers, ResultsFile, join_blocks
 from devote.simulator.scenario import Scenario
-from devote.simulator.trials import compile_loop, run_chunk
+from devote.simulator.trials import run_chunk, warm_up
 
 CHUNK_SECONDS = 0.4
 """What a chunk should take: far more than handing it out costs, and little to lose by a kill."""
@@ -265,7 +265,7 @@ def run_timed(
 ) -> tuple[Block, int]:
     """Run a chunk; returns it, and by the time it took how many trials the next one may have."""
     if len(trials) == 1:  # It may be the first: the next chunks compile nothing.
-        compile_loop(scenario)
+        warm_up(scenario)
     begin = time.perf_counter()
     block = run_chunk(scenario, trials, seed, trace, record, threads)
     seconds = (time.perf_counter() - begin) / len(trials)

@@ -9,7 +9,8 @@ from devote.problems import Problem
 from devote.simulator.block import Block
 from devote.simulator.errors import SweepError
 from devote.simulator.executors import worker_count
-from devote.simulator.outcomes import End, block_of
+from devote.simulator.outcomes import block_of
+from devote.simulator.part import Ending
 from devote.simulator.passes_run import Passes
 from devote.simulator.players import run_players
 from devote.simulator.rule_check import check_first
@@ -69,7 +70,7 @@ def run_chunk(
         passes = Passes(scenario, worker_count(threads))
         return block_of(scenario, [passes.run(seed, trial) for trial in trials])
     run = Run(scenario, seed=seed, trial=trials[0], tracing=trace, counting=record)
-    ends: list[End] = []
+    ends: list[Ending] = []
     traces: list[tuple[Event, ...] | None] = []
     records: list[Record | None] = []
     for trial in trials:
@@ -101,11 +102,12 @@ def _play(run: Run, record: bool) -> Record | None:
     return Record(everybody, tuple(pulls[0]), tuple(pulls[1]), tuple(groups))
 
 
-def compile_loop(scenario: Scenario) -> None:
+def warm_up(scenario: Scenario) -> None:
     """Compile what runs a scenario, or load it from numba's cache: by a pull or a pass of a few.
 
     Whoever measures times calls it first.
     """
+    check_first(scenario.algorithm, must_vote=scenario.horizon is None)
     check_room(scenario)
     if scenario.runs_on not in ("event", "passes"):
         return

@@ -14,9 +14,6 @@ STALLED = 2
 FAULT = 3
 """Values of ``group.ended``; 0 while the run goes on. FAULT: the rule did what no rule may."""
 
-NEVER = -1
-"""``first_vote`` of a player who has sent no message about an arm."""
-
 ELIMINATION, ABOUT_ARM, OTHER = range(3)
 """Kinds of events: an elimination, a message about an arm, any other message."""
 

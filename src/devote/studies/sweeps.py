@@ -105,11 +105,7 @@ def sweep_plan(
                 planned[value] = replace(base, spec=base.spec.with_(**{axis: value}))
     how: dict[str, Any] = {"trials": trials, "seed": seed, "workers": workers, "progress": progress}
     results = run_sweep(list(planned.values()), **how)
-    # The wall time of one scenario is not known when many share the machine.
-    rows = [summarise(result, wall_seconds=0.0) for result in results]
-    for row in rows:
-        del row["wall_seconds"], row["pulls_per_second"]
-    return PlanSweep(axis, tuple(planned), tuple(rows))
+    return PlanSweep(axis, tuple(planned), tuple(summarise(result) for result in results))
 
 
 def _values(base: Scenario, axis: str) -> list[float]:

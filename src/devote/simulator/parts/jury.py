@@ -122,7 +122,7 @@ def apply_picks(setup: Setup, trial: Any, tally: Any, shared: Any) -> None:
 def winners(end: Ending) -> list[int]:
     """The verdict; before it all arms, most picks first; after a stall those with picks."""
     kept = [k for k in range(len(end.shared)) if end.shared[k]]
-    if end.code == STALLED:
+    if end.group["ended"] == STALLED:
         kept = [k for k in kept if end.tally[k] > 0]
     return sorted(kept, key=lambda k: -end.tally[k])
 
