@@ -10,11 +10,11 @@ from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Error
-from tests.boards.nodes import free_port
 from tests.browser.site import CLIENT
 from tests.docs.markdown import DOCS, ROOT, text_of, words_of
 from tests.docs.walk import environment, follow, run, steps
 from tests.server.live import SPEC, invites, open_store
+from tests.tools import free_port
 
 from devote.boards.board import BoardRefused, Experiment
 from devote.boards.jetstream.connection import LEAST
@@ -54,7 +54,7 @@ def test_a_fleet_finds_the_best_banner_and_its_operator_does_a_days_work(tmp_pat
         for words in (f"{server.address}/experiments/banner\n", "offline since", "answer: green"):
             assert words in fleet
         # a log, its copy, and against the copy
-        assert follow("verify.md", tmp_path, change).count("All is well.") == 3
+        assert follow("verify.md", tmp_path, change).count("All is well.") == 4
         operate = follow("operate.md", tmp_path, change)
         for line in (
             "banner is open until 2099-12-31 18:00 UTC.",

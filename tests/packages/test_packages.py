@@ -19,8 +19,7 @@ from tests.browser.site import CLIENT, ROOT, serving_site
 from tests.browser.world import World
 from tests.docs.markdown import blocks_of
 from tests.docs.walk import steps
-from tests.server.process import free_port
-from tests.tools import missing
+from tests.tools import free_port, missing
 
 from devote.boards.board import Experiment
 from devote.protocol import ExperimentSpec
