@@ -42,7 +42,7 @@ def test_a_fleet_finds_the_best_banner_and_its_operator_does_a_days_work(tmp_pat
         for words in (f"{server.address}/experiments/banner\n", "offline since", "answer: green"):
             assert words in fleet
         # a log, its copy, and against the copy
-        assert follow("verify.md", tmp_path, change).count("All is well.") == 3
+        assert follow("verify.md", tmp_path, change).count("All is well.") == 4
         operate = follow("operate.md", tmp_path, change)
         for line in (
             "banner is open until 2099-12-31 18:00 UTC.",
