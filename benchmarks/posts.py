@@ -18,7 +18,7 @@ from pathlib import Path
 from benchmarks.load import LIMIT, LIMITS, TICKS, Client, connected, identity, running
 from tests.boards.nodes import Node
 from tests.server.cluster import Cluster
-from tests.server.process import free_port
+from tests.tools import free_port
 
 from devote.boards.board import Experiment, Outcome
 from devote.boards.database import StoreError

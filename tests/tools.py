@@ -1,7 +1,10 @@
-"""Programs that tests need and pip does not install; ``make test`` installs them where it may."""
+"""What many tests need: programs that pip does not install, a free port, and to wait."""
 
 import os
 import shutil
+import socket
+import time
+from collections.abc import Callable
 from typing import NoReturn
 
 import pytest
@@ -32,3 +35,17 @@ def missing(what: str) -> NoReturn:
     if os.environ.get("CI"):
         pytest.fail(what)
     pytest.skip(what)
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def until(is_so: Callable[[], bool], seconds: float = 60.0) -> None:
+    """Wait until it is so."""
+    end = time.monotonic() + seconds
+    while not is_so():
+        assert time.monotonic() < end
+        time.sleep(0.01)

@@ -10,7 +10,6 @@ import os
 import re
 import secrets
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from tests.tools import free_port
 
 from devote.device import Device
 
@@ -43,12 +43,6 @@ def command_of(service: str) -> list[str]:
     started_by = {"nats": ["nats-server"], "nginx": []}
     image = settings.get("image", "").partition(":")[0]
     return [*started_by.get(image, entrypoint()), *settings["command"]]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class Machine:

@@ -11,6 +11,7 @@ import pytest
 from tests.boards.local import here
 from tests.device.worlds import NAMED, SPEC, URL, PretendServer, play_until_vote, vote
 from tests.server.live import TOKEN, open_store, serving_in_thread
+from tests.tools import until
 
 from devote.boards.board import BoardUnavailable
 from devote.boards.operator import Operator
@@ -48,13 +49,6 @@ def server(tmp_path_factory):
             urls = {name: f"{address}/experiments/{name}" for name in (*opened.names(), "nothing")}
             with Operator(address, TOKEN) as operator:
                 yield urls, operator
-
-
-def until(condition, seconds=20.0):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def away(spec=NAMED):

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import socket
 import time
 import urllib.request
 from collections import Counter
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.device.forks import Fork
+from tests.tools import free_port
 
 from devote.boards.board import Experiment
 from devote.boards.sqlite import SqliteBoard
@@ -27,12 +27,6 @@ VOTES_BETWEEN = 5
 VOTES_A_KILL = 15  # or so, with those that wait while the server is away
 MEANS = (0.95, *[0.05] * 11)
 SPEC = ExperimentSpec(arms=12, name="banner", algorithm="lucb", epsilon=1.0, scheme={"quorum": 60})
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def await_health(port: int, is_running: Callable[[], bool]) -> None:

@@ -5,11 +5,11 @@ Who stays out sends nothing, always shows its fallback, and says why.
 
 import itertools
 import sqlite3
-import time
 
 import pytest
 import scipy
 from tests.device.worlds import SPEC, PretendServer
+from tests.tools import until
 
 from devote.boards.board import BoardUnavailable
 from devote.device import Client, Device, DeviceError, JoinError, StaysOut
@@ -44,13 +44,6 @@ def join(folder, board, store="", **options):
     name = board.spec.name
     store = folder / f"{store or name}.db"
     return Device.join(url(name), store=store, board=board, pace=QUICK, **options)
-
-
-def until(condition):
-    end = time.monotonic() + 20.0
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def stays_out(folder, board, why, **options):
@@ -248,5 +241,7 @@ def test_a_sticky_device_shows_the_arm_it_was_asked_about_until_there_is_an_answ
                 device.reward(1.0, again[0])
             arms[n, is_sticky] = first, again[0]
     assert any(first != again for (_, is_sticky), (first, again) in arms.items() if not is_sticky)
+    votes = PretendServer()
     with pytest.raises(DeviceError, match="in a survey only"):
-        Device.join(url(), store=tmp_path / "votes.db", board=PretendServer(), sticky=True)
+        Device.join(url(), store=tmp_path / "votes.db", board=votes, sticky=True)
+    assert votes.ledger.enrolled == set()

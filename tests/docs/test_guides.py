@@ -1,8 +1,6 @@
 """The guides to a fleet work: their blocks run in order, in one folder, against live servers."""
 
-import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -10,11 +8,11 @@ from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Error
-from tests.boards.nodes import free_port
 from tests.browser.site import CLIENT
 from tests.docs.markdown import DOCS, ROOT, text_of, words_of
 from tests.docs.walk import environment, follow, run, steps
 from tests.server.live import SPEC, invites, open_store
+from tests.tools import free_port
 
 from devote.boards.board import BoardRefused, Experiment
 from devote.boards.jetstream.connection import LEAST
@@ -26,16 +24,6 @@ from devote.server.settings import LIMITS
 
 OPERATE = text_of(DOCS / "operate.md")
 PORTS = ("4222", "4223", "4224", "6222", "6223", "6224", "8600", "8601")
-
-
-@pytest.fixture
-def background():
-    """Programs that go on running; each is ended, with all that it started, by its own id."""
-    running: list[subprocess.Popen[bytes]] = []
-    yield running
-    for process in running:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 @pytest.mark.usefixtures("forked_programs")
@@ -54,7 +42,7 @@ def test_a_fleet_finds_the_best_banner_and_its_operator_does_a_days_work(tmp_pat
         for words in (f"{server.address}/experiments/banner\n", "offline since", "answer: green"):
             assert words in fleet
         # a log, its copy, and against the copy
-        assert follow("verify.md", tmp_path, change).count("All is well.") == 3
+        assert follow("verify.md", tmp_path, change).count("All is well.") == 4
         operate = follow("operate.md", tmp_path, change)
         for line in (
             "banner is open until 2099-12-31 18:00 UTC.",

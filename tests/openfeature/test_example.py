@@ -9,8 +9,7 @@ import httpx
 import pytest
 import uvicorn
 from tests.browser.site import ROOT
-from tests.server.process import free_port
-from tests.tools import missing
+from tests.tools import free_port, missing
 
 from devote.boards.board import Experiment
 from devote.boards.logs import HttpLog

@@ -15,7 +15,7 @@ from openfeature.provider import ProviderStatus
 from openfeature.track import TrackingEventDetails
 from tests.openfeature.flags import flags, open_flags
 from tests.openfeature.steps import SCENARIOS, TARGET, step
-from tests.server.process import free_port
+from tests.tools import free_port, until
 
 from devote.boards.board import Experiment
 from devote.boards.logs import HttpLog
@@ -147,13 +147,6 @@ def answers(server, name):
     return [answer for _, answer in server.operator.messages(name, 2)]
 
 
-def wait_until(is_so):
-    until = time.monotonic() + DEADLINE
-    while not is_so():
-        assert time.monotonic() < until
-        time.sleep(0.05)
-
-
 def test_an_app_that_knows_only_openfeature_runs_an_experiment_to_its_end(server, client):
     """Everybody clicks the right banner and nobody the left: 40 users are more than it takes."""
     open_survey(server, "whole")
@@ -163,7 +156,7 @@ def test_an_app_that_knows_only_openfeature_runs_an_experiment_to_its_end(server
         if shop.get_string_value("whole", "left", user) == "right":
             shop.track("click", user)
     one = EvaluationContext("0")
-    wait_until(lambda: shop.get_string_details("whole", "left", one).reason == Reason.STATIC)
+    until(lambda: shop.get_string_details("whole", "left", one).reason == Reason.STATIC)
     assert shop.get_string_value("whole", "left", EvaluationContext("newcomer")) == "right"
     with HttpLog(f"{server.address}/experiments/whole") as log:
         assert verify_log(log).ok
@@ -179,7 +172,7 @@ def test_after_a_restart_answers_leave_though_no_user_comes_back(server, client)
     api.shutdown()
     assert answers(server, "restart") == []
     client(flags=meaning)
-    wait_until(lambda: len(answers(server, "restart")) == 2)
+    until(lambda: len(answers(server, "restart")) == 2)
     assert [answer.bit for answer in answers(server, "restart")] == [1, 1]
 
 
@@ -189,9 +182,9 @@ def test_no_more_devices_are_open_than_may_be_and_none_that_waits_is_closed(serv
     found = [shop.get_string_details("crowd", "left", EvaluationContext(str(n))) for n in range(3)]
     assert [each.error_code for each in found] == [None, None, ErrorCode.GENERAL]
     assert "most_open" in found[2].error_message
-    wait_until(lambda: len(answers(server, "crowd")) == 2)
+    until(lambda: len(answers(server, "crowd")) == 2)
     third = EvaluationContext("2")
-    wait_until(lambda: shop.get_string_details("crowd", "left", third).error_code is None)
+    until(lambda: shop.get_string_details("crowd", "left", third).error_code is None)
 
 
 def test_a_targeting_key_is_needed_unless_the_program_is_one_device(client):
@@ -245,12 +238,10 @@ def test_a_server_that_goes_away_and_comes_back_is_an_event_each(tmp_path, clien
         with socket.create_server(("127.0.0.1", port)):  # takes connections and never answers
             found = shop.get_string_details("there", "none", EvaluationContext("late"))
             assert (found.value, found.error_code) == ("none", ErrorCode.PROVIDER_NOT_READY)
-        wait_until(lambda: status() is ProviderStatus.STALE)
+        until(lambda: status() is ProviderStatus.STALE)
         away.start()
-        wait_until(lambda: status() is ProviderStatus.READY)
-        wait_until(
-            lambda: seen[-2:] == [ProviderEvent.PROVIDER_STALE, ProviderEvent.PROVIDER_READY]
-        )
+        until(lambda: status() is ProviderStatus.READY)
+        until(lambda: seen[-2:] == [ProviderEvent.PROVIDER_STALE, ProviderEvent.PROVIDER_READY])
     finally:
         away.stop()
 
@@ -276,6 +267,6 @@ def test_the_context_gives_the_segment_which_stays_on_the_device(server, client)
     assert [each.error_code for each in found] == [ErrorCode.GENERAL, ErrorCode.GENERAL, None]
     assert [each.reason for each in found] == [Reason.ERROR, Reason.ERROR, Reason.SPLIT]
     assert "segment" in found[0].error_message
-    wait_until(lambda: len(answers(server, "kinds")) == 1)
+    until(lambda: len(answers(server, "kinds")) == 1)
     (answer,) = answers(server, "kinds")
     assert not {"phone", "ann"} & {str(value) for value in to_dict(answer).values()}

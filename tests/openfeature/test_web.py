@@ -8,8 +8,7 @@ from tests.browser.site import ROOT, serving_site
 from tests.browser.world import World
 from tests.openfeature.flags import SETTLED, flags, open_flags
 from tests.openfeature.steps import SCENARIOS, TARGET, step
-from tests.server.process import free_port
-from tests.tools import missing
+from tests.tools import free_port, missing
 
 from devote.boards.board import Experiment
 from devote.protocol import ExperimentSpec

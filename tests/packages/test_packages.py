@@ -6,7 +6,6 @@ and npm, or else from the network.
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import tarfile
@@ -19,8 +18,7 @@ from tests.browser.site import CLIENT, ROOT, serving_site
 from tests.browser.world import World
 from tests.docs.markdown import blocks_of
 from tests.docs.walk import steps
-from tests.server.process import free_port
-from tests.tools import missing
+from tests.tools import free_port, missing
 
 from devote.boards.board import Experiment
 from devote.protocol import ExperimentSpec
@@ -69,16 +67,6 @@ def clean(tmp_path_factory):
     names = ("PYTHONPATH", "VIRTUAL_ENV")
     env = {name: value for name, value in os.environ.items() if name not in names}
     return folder, {**env, "PATH": places}
-
-
-@pytest.fixture
-def background():
-    """Programs that go on running; each is ended, with all that it started, by its own id."""
-    running: list[subprocess.Popen[bytes]] = []
-    yield running
-    for process in running:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 def answers(address, background, seconds=60.0):

@@ -11,8 +11,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from itertools import permutations
 from pathlib import Path
 
-from tests.boards.nodes import Node, free_port
+from tests.boards.nodes import Node
 from tests.server.process import CODE, ServerProcess
+from tests.tools import free_port
 
 NODES = 3
 FAST = CODE.replace("token=token", "token=token, pace=1, settled_pace=1, write_rate=1e5")

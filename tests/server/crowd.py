@@ -18,7 +18,8 @@ from pathlib import Path
 import httpx
 from tests.boards.local import here
 from tests.server.live import SPEC, body, enrol_all, identity, open_store, vote
-from tests.server.process import free_port, wait_until_healthy
+from tests.server.process import wait_until_healthy
+from tests.tools import free_port
 
 URL = "/experiments/banner"
 STREAM = f"GET {URL}/stream HTTP/1.1\r\nHost: x\r\n\r\n".encode()

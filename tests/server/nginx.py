@@ -8,15 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.tools import found
+from tests.tools import found, free_port
 
 CACHE = Path(__file__).parents[2] / "deploy" / "cache.conf"
 NGINX = found("nginx")
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])
 
 
 def configuration(origin: int, port: int, folder: Path, workers: int) -> str:

@@ -1,13 +1,14 @@
 """A real server with its page in a process of its own, to be killed and started again."""
 
 import secrets
-import socket
 import subprocess
 import sys
 import time
 import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests.tools import free_port
 
 CODE = """
 import sys
@@ -16,12 +17,6 @@ from devote.server import Settings, run_server
 path, port, token = sys.argv[1:]
 run_server(path, port=int(port), settings=Settings(token=token), extend=add_page)
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def wait_until_healthy(address: str, process: "subprocess.Popen[bytes]") -> None:

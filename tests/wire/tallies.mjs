@@ -104,26 +104,50 @@ const TALLIES = {
     if (segments) return segmented(spec, K, segments.length, subset, noiseOf(segments.length, subset, privacy), liars);
     const T = privacy === "none" ? GRID : truths(privacy / answers, 2);
     const epsilon = Math.max(0, spec.epsilon * (2 * T - GRID) / GRID - 4 / GRID);
-    const bits = Array.from({ length: K }, () => []), queues = bits.map(() => []), given = new Set();
+    const bits = Array.from({ length: K }, () => []), queues = bits.map(() => []), given = new Set(), gone = [];
     const learner = LEARNERS[spec.algorithm](spec, K, epsilon, liars);
+    let round = new Map(), isAnew = false;
+    const clear = () => queues.forEach((_, k) => { if (!learner.asked().includes(k)) queues[k] = []; });
+    const end = () => { learner.round(round); round = new Map(); clear(); };
+    const isComplete = () => learner.asked().every(k => round.has(k));
+    const feed = () => {
+      for (;;) {
+        if (isAnew && round.size === 0) { isAnew = false; learner.anew(gone); clear(); }
+        if (learner.left().length === 1) return;
+        const next = learner.asked().find(k => !round.has(k));
+        if (!queues[next].length) return;
+        round.set(next, queues[next].shift());
+        if (isComplete()) end();
+      }
+    };
+    const withdraw = arm => {
+      if (gone.includes(arm) || learner.left().length === 1) return false;
+      gone.push(arm);
+      learner.takeOut(arm);
+      round.delete(arm);
+      isAnew = true;
+      if (round.size > 0 && (learner.asked().length === 1 || isComplete())) end();
+      clear();
+      feed();
+      return true;
+    };
     return {
-      kinds: ["answer"],
+      kinds: spec.algorithm === "betting" ? ["answer", "withdrawal"] : ["answer"],
       take(m) {
+        if (m.type === "withdrawal") return withdraw(m.arm);
         if (given.has(`${m.voter} ${m.number}`) || m.number > answers || learner.left().length === 1) return false;
         given.add(`${m.voter} ${m.number}`);
         bits[m.arm].push(m.bit);
         if (!learner.asked().includes(m.arm)) return true;
         queues[m.arm].push(m.bit);
-        while (learner.left().length > 1 && learner.asked().every(k => queues[k].length)) {
-          learner.round(new Map(learner.asked().map(k => [k, queues[k].shift()])));
-          queues.forEach((_, k) => { if (!learner.asked().includes(k)) queues[k] = []; });
-        }
+        feed();
         return true;
       },
       public() {
         const share = k => bits[k].length ? bits[k].reduce((a, b) => a + b) / bits[k].length : -0.5, shared = learner.left();
         const answer = [...shared].sort((a, b) => share(b) - share(a) || a - b);
-        const more = { asked: learner.asked(), snapshot: given.size, counts: bits.map(a => a.length) };
+        const more = { asked: learner.asked(), snapshot: given.size + gone.length, counts: bits.map(a => a.length) };
+        if (gone.length) more.withdrawn = gone;
         return { status: shared.length === 1 ? "agreed" : "open", answer, shared, ...more };
       },
     };
@@ -234,18 +258,28 @@ const LEARNERS = {
       return most + Math.log(logs.reduce((sum, x) => sum + Math.exp(x - most), 0) / shares.length) >= enough;
     };
     let left = [...sums.keys()], leader = null;
+    const judge = () => {
+      leader = left.reduce((a, b) => sums[b] / taken[b] > sums[a] / taken[a] ? b : a);
+      const others = left.filter(a => a !== leader);
+      for (const a of others) settled[leader][a] ||= isProved(leader, a, epsilon);
+      left = others.every(a => settled[leader][a]) ? [leader] : left.filter(a => a === leader || !isProved(leader, a, 0));
+    };
     return {
       left: () => left,
+      takeOut(arm) { left = left.filter(k => k !== arm); },
+      anew(gone) {
+        left = [...sums.keys()].filter(k => !gone.includes(k));
+        leader = null;
+        settled.forEach(row => row.fill(0));
+        if (left.every(k => taken[k])) judge();
+      },
       asked: () => left.filter(k => leader === null || k === leader || !settled[leader][k]),
       round(bits) {
         bits.forEach((bit, j) => {
           [sums[j], taken[j]] = [sums[j] + bit, taken[j] + 1];
           bits.forEach((other, a) => { if (a !== j) [rounds[j][a], wins[j][a]] = [rounds[j][a] + 1, wins[j][a] + (bit > other)]; });
         });
-        leader = left.reduce((a, b) => sums[b] / taken[b] > sums[a] / taken[a] ? b : a);
-        const others = left.filter(a => a !== leader);
-        for (const a of others) settled[leader][a] ||= isProved(leader, a, epsilon);
-        left = others.every(a => settled[leader][a]) ? [leader] : left.filter(a => a === leader || !isProved(leader, a, 0));
+        judge();
       },
     };
   },

@@ -76,7 +76,9 @@ const checks = (client) => {
       const x = { board, fingerprint: await client.fingerprint(spec) }, counted = tally(spec, players);
       let last = await sha256(text.encode(client.line({ type: "log" }, x)));
       for (const [i, { message, signature }] of log.entries()) {
-        same([await isSigned(message, signature, x), counted.take(message)], [true, taken[i]]);
+        const isGood = message.type === "withdrawal" // which the server enters, unsigned
+          ? hex(await sha256(text.encode(client.line(message, x)))) === signature : await isSigned(message, signature, x);
+        same([isGood, counted.take(message)], [true, taken[i]]);
         same(counted.public(), tallies[i]);
         if (taken[i]) last = await sha256(joined(last, text.encode(`${client.line(message, x)} ${signature}`)));
       }

@@ -20,6 +20,7 @@ chance, so that devices that were cut off together do not come back together.
 """
 
 import asyncio
+import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -115,20 +116,20 @@ class Terms:
                 f"{spec.name!r} has the specification {spec.fingerprint}, but this device accepts "
                 f"only {self.fingerprint}.\nAsk its operator what was changed."
             )
-        proved = spec.scheme.sending.privacy
         if self.sticky and reply_after is None:
             raise DeviceError(
                 f"{spec.name!r} has the scheme {spec.scheme.name}, whose devices try many arms.\n"
                 "Use sticky in a survey only."
             )
-        if self.left is not None and (proved is None or proved > self.left):
-            offered = "no proved privacy" if proved is None else f"privacy={proved:g}"
+        proved = spec.scheme.sending.privacy
+        offered = "no proved privacy" if proved is None else f"privacy={proved:g}"
+        e = math.inf if proved is None else proved
+        if self.left is not None and e > self.left:
             raise StaysOut(
                 f"{spec.name!r} offers {offered}, but {self.left:g} is left of this user's budget "
                 f"of {self.limits.budget:g}.\nNothing was sent. Show a default."
             )
-        if self.privacy is not None and (proved is None or proved > self.privacy):
-            offered = "no proved privacy" if proved is None else f"privacy={proved:g}"
+        if self.privacy is not None and e > self.privacy:
             raise JoinRefused(
                 f"{spec.name!r} offers {offered}, but this device accepts at most "
                 f"privacy={self.privacy:g}.\nNothing was sent. Ask its operator for a stronger one."
@@ -140,7 +141,8 @@ async def join(core: Core, board: Board, terms: Terms) -> None:
     store, identity = core.store, core.store.identity(terms.experiment)
     joined = None
     if not store.has_joined:
-        if terms.expiry.after is not None or store.is_bound:  # no board can be asked to check these
+        # No board can be asked to check these.
+        if terms.expiry.after is not None or terms.sticky or store.is_bound:
             experiment = await board.fetch_experiment()
             terms.check(experiment.spec)
             store.bind(experiment.scope)
