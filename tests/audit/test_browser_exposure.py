@@ -80,6 +80,33 @@ BROKEN = {
         segmented(),
         JOINT,
     ),
+    "a text beside the answer": (
+        (
+            (
+                "state.ts",
+                "voter: state.voter, arm: play.arm,",
+                "voter: state.voter, arm: play.arm, mine: `s${state.segment}`,",
+            ),
+        ),
+        segmented(),
+        SEGMENT,
+    ),
+    "a word in the address": (
+        (
+            (
+                "board.ts",
+                'await this.#ask("/tally")',
+                'await this.#ask(`/tally${globalThis.mine ?? ""}`)',
+            ),
+            (
+                "state.ts",
+                "  state.segment = segment;",
+                '  state.segment = segment; globalThis.mine = segment === 1 ? "?x" : "";',
+            ),
+        ),
+        segmented(),
+        SEGMENT,
+    ),
     "silence of a decided segment": (
         (
             (

@@ -24,6 +24,7 @@ from devote.audit.watched import (
     NEVER,
     QUESTION,
     SECRETS,
+    Wire,
     plan,
     secrets_of,
 )
@@ -275,6 +276,14 @@ def test_an_epsilon_follows_from_a_success_among_any_number_of_worlds():
     assert epsilon_of_success(low, 2) > 1.5
     assert epsilon_of_success(1.0, 6) == math.inf
     assert epsilon_of_success(1.0 / 6.0, 6) == 0.0
+
+
+def test_devices_that_never_send_are_no_audit():
+    def silent(spec, world, plans):
+        return [Wire(one.opens, (), one.opens, (), ()) for one in plans]
+
+    with pytest.raises(AuditError, match="nothing was audited"):
+        exposed(survey(), CLICKS, watch=silent)
 
 
 def test_too_few_devices_are_refused():

@@ -2,8 +2,8 @@
 //   node browser_device.mjs CLIENT < what.json
 // The client is not changed. What a browser gives it is here: two clocks and timers that jump to
 // what comes next, a store, locks, and a server that loses acknowledgements. Random numbers are the
-// client's own, of crypto.getRandomValues, or for each plan always the one of `uniforms`; Math.random, which anybody may
-// guess, is always a half.
+// client's own, of crypto.getRandomValues, or for each plan always the one of `uniforms`. Math.random,
+// which anybody may guess, is always a half.
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
@@ -11,10 +11,12 @@ const EPOCH = 1_700_000_000_000;
 const { joined, world, plans, uniforms } = JSON.parse(readFileSync(0, "utf8"));
 const experiments = joined.map(({ spec }) => spec.name);
 const [, , file] = process.argv;
+/** Of a request these differ from device to device; its numbers are in `copies`. */
+const NAMES = ["voter", "signature", "experiment"];
 const clone = (value) => structuredClone(value);
 const soon = (work) => Promise.resolve().then(work);
 
-let now, timers, working, requests, copies, records, posted, losses, drawn;
+let now, timers, working, requests, forms, copies, records, posted, losses, drawn;
 
 // Clocks and timers, in milliseconds since the page was opened.
 const turn = setImmediate;
@@ -114,6 +116,8 @@ globalThis.fetch = async (address, options = {}) => {
   const body = options.body ? JSON.parse(options.body) : null;
   const { message } = body ?? {};
   requests.push(now / 1000);
+  const asked = [options.method, path, [...url.searchParams], Object.keys(options.headers ?? {}), body];
+  forms.add(JSON.stringify(asked, (key, x) => (NAMES.includes(key) || typeof x === "number" ? undefined : x)).replace(/[0-9a-f]{64}/g, "KEY"));
   if (message) {
     const numbers = Object.entries(message).filter(([key, x]) => key !== "v" && typeof x === "number").map(([, x]) => x);
     copies.push([now / 1000, prefix + message.type, numbers]);
@@ -165,7 +169,7 @@ const open = async (page, window, agenda) => {
 const watch = async (plan) => {
   planNumber += 1;
   [now, timers, working, losses] = [0, new Map(), 0, [...plan.lost]];
-  [requests, copies, drawn] = [[], [], []];
+  [requests, forms, copies, drawn] = [[], new Set(), [], []];
   [records, posted] = [new Map(), experiments.map(() => [])];
   held.clear();
   let page = await openPage();
@@ -192,7 +196,7 @@ const watch = async (plan) => {
     }
     await settled();
   }
-  return { opens: plan.opens, drawn, requests, copies };
+  return { opens: plan.opens, drawn, requests, forms: [...forms].sort(), copies };
 };
 
 for (const plan of plans) console.log(JSON.stringify(await watch(plan)));

@@ -49,9 +49,10 @@ def ask_node(spec: ExperimentSpec, world: World, plans: Sequence[Plan], **more: 
         text=True,
         check=False,
     )
-    if ran.returncode != 0:
+    found = ran.stdout.splitlines()
+    if ran.returncode != 0 or len(found) < len(plans):
         raise AuditError(f"The browser client failed under the audit:\n{ran.stderr.strip()}")
-    return [json.loads(line) for line in ran.stdout.splitlines()]
+    return list(map(json.loads, found))
 
 
 def watch_all(
@@ -63,6 +64,7 @@ def watch_all(
             tuple(found["opens"]),
             tuple(found["drawn"]),
             tuple(found["requests"]),
+            tuple(found["forms"]),
             tuple(Copy(at, kind, tuple(numbers)) for at, kind, numbers in found["copies"]),
         )
         for found in ask_node(spec, world, plans, client=client)

@@ -60,6 +60,7 @@ def readings(taught: Sequence[Wire]) -> Iterator[tuple[str, Reader]]:
     """Every way of looking, with its name; stretches are learned from these wires."""
     yield "contents", lambda wire: tuple(sorted(wire.messages))
     yield "how many", lambda wire: (len(wire.messages), len(wire.copies))
+    yield "requests", lambda wire: wire.forms
     for count in (_requests, _after_an_open):
         yield "requests", _stretches(taught, count)
     widths = [len(copy.numbers) for wire in taught for copy in wire.copies]
@@ -291,6 +292,11 @@ def audit_exposure(
                 progress(done, len(worlds), world.name)
             parts = in_chunks(executor, size, _watch_some, spec, range(runs), world, watch, seed)
             seen[world] = [wire for part in parts for wire in part]
+    if not any(wire.copies for wires in seen.values() for wire in wires):
+        raise AuditError(
+            "No device has sent anything in any world, so nothing was audited.\n"
+            "Check that the device runs here: a browser client needs Node 20 or newer."
+        )
     # A success and an event of each secret.
     each = 1.0 - (1.0 - confidence) / (2 * len(secrets))
     return [_expose(spec, secret, seen, each, confidence) for secret in secrets]

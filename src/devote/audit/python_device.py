@@ -35,7 +35,7 @@ from devote.device.store import Store
 from devote.device.sync import Pace, Terms, join, run_forever
 from devote.protocol import ExperimentSpec, Message
 
-Note: TypeAlias = Callable[[Message | None], None]
+Note: TypeAlias = Callable[[str | Message], None]
 
 MIDDLING = 274_615
 """A seed whose first five numbers are near a half, where noise hides least what a user did."""
@@ -80,11 +80,11 @@ class _Board(Board):
         self.note, self.lost = note, lost
 
     async def fetch_experiment(self) -> Experiment:
-        self.note(None)
+        self.note("fetch_experiment")
         return self.experiment
 
     async def enrol(self, identity: Identity, invite: str | None = None) -> Outcome:
-        self.note(None)
+        self.note("enrol")
         return Outcome.ACCEPTED
 
     async def publish(self, envelope: Envelope) -> Outcome:
@@ -102,14 +102,14 @@ class _Board(Board):
         return outcome
 
     async def snapshot(self, after: int = 0) -> Snapshot:
-        self.note(None)
+        self.note("snapshot")
         return Snapshot(len(self.posted), tuple(self.posted[after:]))
 
     def stream(self, after: int = 0) -> AsyncIterator[Event]:
         raise BoardUnavailable("There is no room for streams.")
 
     async def tally(self) -> TallySnapshot:
-        self.note(None)
+        self.note("tally")
         public, scope = public_tally(self.tallied), self.experiment.scope
         return TallySnapshot(
             scope.board, scope.fingerprint, len(self.posted), public, PACE, streams=False
@@ -189,6 +189,7 @@ class _Process:
     def __init__(self, spec: ExperimentSpec, world: World, plan: Plan) -> None:
         self.world, self.plan, self.now = world, plan, 0.0
         self.requests: list[float] = []
+        self.forms: set[str] = set()
         self.copies: list[Copy] = []
         self.drawn: list[float] = []
         clock = Clock(lambda: EPOCH + self.now, lambda: self.now)
@@ -202,10 +203,11 @@ class _Process:
             self.devices.append(_Device(one, _Board(one, note, lost), clock, expiry))
 
     def _noting(self, prefix: str) -> Note:
-        def note(message: Message | None) -> None:
+        def note(what: str | Message) -> None:
             self.requests.append(self.now)
-            if message is not None:
-                kind, numbers = _form(message)
+            self.forms.add(what if isinstance(what, str) else type(what).__name__)
+            if not isinstance(what, str):
+                kind, numbers = _form(what)
                 self.copies.append(Copy(self.now, prefix + kind, numbers))
 
         return note
@@ -240,7 +242,13 @@ class _Process:
         for device in self.devices:
             device.loop.close()
             device.core.close()
-        return Wire(self.plan.opens, tuple(self.drawn), tuple(self.requests), tuple(self.copies))
+        return Wire(
+            self.plan.opens,
+            tuple(self.drawn),
+            tuple(self.requests),
+            tuple(sorted(self.forms)),
+            tuple(self.copies),
+        )
 
     def _open(self, device: _Device, number: int) -> float:
         """The user comes; when the play that is shown now is clicked, if it is a new one."""

@@ -208,14 +208,16 @@ class Copy(NamedTuple):
 class Wire:
     """What an adversary sees of one device: when its app was opened, and everything that left.
 
-    ``requests`` are the moments of all requests, those that only read too. The adversary is also
-    given the moments that were ``drawn`` for answers, as the device's status has them when the
-    question is put: no secret may show in what is left beside them.
+    ``requests`` are the moments of all requests, those that only read too, and ``forms`` what there
+    was in them beside names and numbers. The adversary is also given the moments that were
+    ``drawn`` for answers, as the device's status has them when the question is put: no secret may
+    show in what is left beside them.
     """
 
     opens: tuple[float, ...]
     drawn: tuple[float, ...]
     requests: tuple[float, ...]
+    forms: tuple[str, ...]
     copies: tuple[Copy, ...]
 
     @cached_property
