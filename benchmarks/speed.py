@@ -17,9 +17,10 @@ from devote.problems import PROBLEMS
 from devote.protocol import ExperimentSpec
 from devote.rules.algorithm import ALGORITHMS
 from devote.simulator import Scenario, run_players, run_trial
+from devote.simulator.passes_run import Passes
 from devote.simulator.run import Run
 
-TARGETS = (("ser3", 2.5), ("ugapec", 10.0), ("kl_lucb", 80.0))
+TARGETS = (("naive", 3.0), ("ser3", 2.5), ("ugapec", 10.0), ("kl_lucb", 80.0))
 PLAYERS = (64, 1_024, 65_536)
 PULLS = 3_000_000
 """At most, per measurement."""
@@ -109,15 +110,28 @@ def against_pure_python(rounds: int) -> None:
         )
 
 
+def in_passes() -> None:
+    """Players of SER3 on two threads, each row the better of two runs."""
+    print("ns per sample, passes       N  ns  processor seconds")
+    for scheme, n_players in (("decentralized", 1_000_000), ("isolated", 100_000)):
+        spec = ExperimentSpec(arms=10, scheme=scheme)
+        passes = Passes(Scenario(spec, PROBLEMS["1"], n_players, engine="passes"), 2)
+        samples = passes.run(0, 0).group["time"]  # compiles
+        time = best({scheme: lambda passes=passes: passes.run(0, 0)}, 2)[scheme]
+        print(f"{scheme:15} {n_players:13,} {1e9 * time / samples:3.0f} {time:5.2f}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--only", choices=("minimal", "python"))
+    parser.add_argument("--only", choices=("minimal", "python", "passes"))
     options = parser.parse_args()
-    if options.only != "python":
+    if options.only in (None, "minimal"):
         against_the_minimal_loop(options.rounds)
-    if options.only != "minimal":
+    if options.only in (None, "python"):
         against_pure_python(options.rounds)
+    if options.only in (None, "passes"):
+        in_passes()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ and what a power cut would leave of a file no test can see.
 import gc
 import os
 import shutil
+import signal
+import subprocess
 import sys
 from pathlib import Path
 
@@ -101,6 +103,16 @@ def chromium():
     from tests.chromium import start
 
     return start()
+
+
+@pytest.fixture
+def background():
+    """Programs that go on running; each is ended, with all that it started, by its own id."""
+    running: list[subprocess.Popen[bytes]] = []
+    yield running
+    for process in running:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 @pytest.fixture

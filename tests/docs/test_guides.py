@@ -1,8 +1,6 @@
 """The guides to a fleet work: their blocks run in order, in one folder, against live servers."""
 
-import os
 import re
-import signal
 import subprocess
 import sys
 import time
@@ -26,16 +24,6 @@ from devote.server.settings import LIMITS
 
 OPERATE = text_of(DOCS / "operate.md")
 PORTS = ("4222", "4223", "4224", "6222", "6223", "6224", "8600", "8601")
-
-
-@pytest.fixture
-def background():
-    """Programs that go on running; each is ended, with all that it started, by its own id."""
-    running: list[subprocess.Popen[bytes]] = []
-    yield running
-    for process in running:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 @pytest.mark.usefixtures("forked_programs")

@@ -6,7 +6,6 @@ and npm, or else from the network.
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import tarfile
@@ -68,16 +67,6 @@ def clean(tmp_path_factory):
     names = ("PYTHONPATH", "VIRTUAL_ENV")
     env = {name: value for name, value in os.environ.items() if name not in names}
     return folder, {**env, "PATH": places}
-
-
-@pytest.fixture
-def background():
-    """Programs that go on running; each is ended, with all that it started, by its own id."""
-    running: list[subprocess.Popen[bytes]] = []
-    yield running
-    for process in running:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
 
 
 def answers(address, background, seconds=60.0):

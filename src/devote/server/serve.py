@@ -18,6 +18,7 @@ from starlette.applications import Starlette
 
 from devote.boards.database import StoreError
 from devote.boards.store import SqliteStore, is_nats, open_store
+from devote.errors import DevoteError
 from devote.server.app import create_app
 from devote.server.limits import Connections, ServerError, raise_file_limit, room
 from devote.server.log import cause_of
@@ -135,6 +136,8 @@ def make_server(app: Starlette, **listening: Unpack[Listening]) -> uvicorn.Serve
             await service.each_minute()
         except StoreError as problem:
             service.note_store(cause_of(problem))
+        except DevoteError as problem:  # the server goes on whatever is wrong with an experiment
+            service.log.write("warning", text=str(problem).partition("\n")[0])
 
     config = uvicorn.Config(
         app,
