@@ -3,6 +3,8 @@
 Who stays out sends nothing, always shows the fallback, and says why.
 """
 
+import json
+
 import pytest
 import scipy
 from tests.browser.world import Visitor, choose, click, status, survey
@@ -109,6 +111,35 @@ def test_a_budget_is_the_sum_of_privacy_over_the_surveys_of_an_origin(join, visi
     stays_out(join(0.1, budget=3), "out")
     assert enrolled(visitor) == joins
     assert status(join(0.1, budget=4))["joined"]
+
+
+def test_what_is_left_of_a_budget_is_not_sent(join, visitor):
+    """It tells what else the visitor has joined."""
+    for privacy in (1.0, 1.5):
+        assert status(join(privacy, budget=3))["joined"]
+    asked = [json.loads(r.post_data) for r in visitor.requests if r.url.endswith("/join")]
+    assert [set(each) for each in asked] == 2 * [{"v", "voter", "signature", "fingerprint"}]
+
+
+def test_a_board_that_denies_an_answer_does_not_give_its_budget_back(join, visitor):
+    """It has the answer, refuses it and then the browser; the next survey got all of the budget."""
+    spec = survey(reply_after=1.0, privacy=2.0)
+    page = join(spec=spec, budget=3)
+    assert choose(page)["play"] is not None
+
+    def deny(route):
+        answer = route.fetch()
+        status = 403 if route.request.url.endswith("/messages") else 200
+        route.fulfill(response=answer, status=status, json={**answer.json(), "outcome": "refused"})
+
+    for path in ("**/messages", "**/join"):
+        visitor.context.route(path, deny)
+    said = "() => device.status().trouble?.message.includes('does not take this browser')"
+    page.wait_for_function(said)
+    page.close()
+    for path in ("**/messages", "**/join"):
+        visitor.context.unroute(path)
+    stays_out(join(2.0, budget=3), "out")
 
 
 def test_a_join_whose_answer_was_lost_is_counted_until_it_is_known(join, visitor):

@@ -115,10 +115,18 @@ export class Board {
     return this.url.slice(this.url.lastIndexOf("/") + 1);
   }
 
-  /** Ask for all that it takes to take part, and to be enrolled if the survey is as pinned: one request, with no preflight. */
+  /**
+   * Ask for all that it takes to take part, and to be enrolled if the survey is as pinned: one request, with no
+   * preflight. With a budget the survey is read first: what is left tells of other surveys, so it is not sent.
+   */
   async join(voter: string, signature: string, invite: string | null, pins: Pins): Promise<Joined> {
-    const { fingerprint, left } = pins;
-    const privacy = left === undefined ? pins.privacy : Math.min(left, pins.privacy ?? left);
+    const { privacy, left } = pins;
+    let { fingerprint } = pins;
+    if (left !== undefined) {
+      const found = await this.#survey(await this.#ask("").catch((error) => this.#whyNot(error)));
+      checkPins(pins, found);
+      fingerprint = found.fingerprint;
+    }
     const asked = { v: VERSION, voter, signature, invite: invite ?? undefined, privacy, fingerprint };
     const told = await this.#ask("/join", asked, "text/plain").catch((error) => this.#whyNot(error));
     const survey = await this.#survey(told);

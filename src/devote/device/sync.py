@@ -141,13 +141,14 @@ async def join(core: Core, board: Board, terms: Terms) -> None:
     store, identity = core.store, core.store.identity(terms.experiment)
     joined = None
     if not store.has_joined:
-        # No board can be asked to check these.
-        if terms.expiry.after is not None or terms.sticky or store.is_bound:
+        fingerprint, privacy = terms.fingerprint, terms.privacy
+        # No board can be asked to check these: what is left of a budget tells of other experiments.
+        is_limited = terms.sticky or terms.left is not None
+        if terms.expiry.after is not None or is_limited or store.is_bound:
             experiment = await board.fetch_experiment()
             terms.check(experiment.spec)
             store.bind(experiment.scope)
-        fingerprint = terms.fingerprint
-        privacy = min((e for e in (terms.privacy, terms.left) if e is not None), default=None)
+            fingerprint = experiment.fingerprint
         joined = await board.join(identity, terms.invite, privacy=privacy, fingerprint=fingerprint)
         terms.check(joined.experiment.spec)
         if joined.tally.scope != joined.experiment.scope:
