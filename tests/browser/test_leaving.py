@@ -122,3 +122,11 @@ def test_nothing_is_sent_with_a_page_while_its_click_is_being_stored(left):
     assert page.evaluate(RESUME) == 1
     wait_sent(page)
     assert left.wait_for_answer().bit == 1
+
+
+def test_an_option_that_is_withdrawn_is_not_shown_again_to_who_was_asked_about_it(left):
+    page = left.asked(clicks=False)
+    left.world.operator.withdraw(left.spec.name, left.choice["name"])
+    left.visitor.join(left.url, page=page)
+    page.wait_for_function("async () => (window.choice = await device.choose()).play === null")
+    assert page.evaluate("choice.name") != left.choice["name"]

@@ -24,8 +24,6 @@ class Ran(NamedTuple):
         assert self.code == 0, self.err
         return json.loads(self.out)
 
-    told = json
-
 
 @pytest.fixture
 def devote(capsys):

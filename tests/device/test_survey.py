@@ -17,6 +17,7 @@ from devote.device.steps import Expiry
 from devote.device.store import Store
 from devote.device.sync import Pace, sync_once
 from devote.protocol import ExperimentSpec
+from devote.protocol.messages import Withdrawal
 from devote.schemes import Answer
 from devote.schemes.survey import Survey
 
@@ -381,6 +382,24 @@ def test_an_answer_is_sent_and_counted_though_its_arm_is_not_asked_about_any_mor
     assert board.ledger.tally.counts == (before[0] + 1, *before[1:])
     assert [message.arm for message in core.status().sent] == [0]
     assert board.left[-1].seen == 0, "it had read no tally when it drew"
+    core.close()
+
+
+def test_an_arm_that_is_withdrawn_while_it_awaits_its_reward_is_not_shown_again(tmp_path):
+    board, hand = Witness(SPEC.with_(epsilon=0.5, scheme=Survey(None))), HandClock()
+    core = new_core(tmp_path / "device.db", spec=board.spec, clock=hand.clock)
+    shown = core.choose(u=0.0)
+    assert core.choose() == shown == 0
+    assert board.ledger.tally.add(Withdrawal("banner", arm=0, voter="operator"))
+    assert sync(core, board)
+    core = reopen(core, clock=hand.clock)
+    instead = core.choose()
+    assert (instead == 0, instead.play) == (False, "")
+    core.reward(1.0, instead)  # nothing is learned from it
+    core.reward(1.0, shown)  # the question is still open
+    leaves_at(core, hand)
+    assert sync(core, board)
+    assert [(message.arm, message.bit) for message in core.status().sent] == [(0, 1)]
     core.close()
 
 

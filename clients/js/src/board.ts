@@ -57,6 +57,8 @@ export interface Told {
   readonly asked: readonly number[];
   readonly snapshot: number;
   readonly segments: readonly Segment[];
+  /** Arms that the operator has withdrawn. */
+  readonly withdrawn: readonly number[];
 }
 
 /** What a request to join is answered; `said` are own earlier answers. */
@@ -168,19 +170,20 @@ export class Board {
     const arms = scope.arms.length;
     if (board !== scope.board || print !== scope.fingerprint)
       throw new DevoteError("changed", `Another experiment answers at ${this.url}; nothing is sent to it. Give it another name.`);
-    const { status, shared, answer, asked, snapshot, segments = [] } = (tally ?? {}) as Fields;
+    const { status, shared, answer, asked, snapshot, segments = [], withdrawn = [] } = (tally ?? {}) as Fields;
     const areArms = (list: unknown): list is number[] =>
       Array.isArray(list) && list.every((arm) => Number.isInteger(arm) && arm >= 0 && arm < arms)
       && list.length > 0 && new Set(list).size === list.length;
     const isRight = areArms(shared) && areArms(answer) && areArms(asked)
       && `${[...shared].sort()}` === `${[...answer].sort()}` && asked.every((arm) => shared.includes(arm))
       && Number.isInteger(number) && Number.isInteger(snapshot) && snapshot >= 0 && snapshot <= MOST
+      && Array.isArray(withdrawn) && withdrawn.every((arm) => !shared.includes(arm))
       && Array.isArray(segments) && segments.length === scope.segments.length
       && segments.every((row) => (row?.status === "open" || row?.status === "agreed") && shared.includes(row.leader))
       && status === ((segments[0] ? segments.some((row) => row.status === "open") : shared.length > 1) ? "open" : "agreed");
     if (!isRight) throw nonsense(this.url);
     const rows = segments.map(({ status, leader }: Segment) => ({ status, leader }));
-    return { number, told: { status, shared, answer, asked, snapshot, segments: rows } };
+    return { number, told: { status, shared, answer, asked, snapshot, segments: rows, withdrawn } };
   }
 
   async post(envelope: Envelope): Promise<Outcome> {

@@ -3,7 +3,7 @@
  * its answer leaves. While the page is open the clock is one that never jumps.
  */
 import { DevoteError } from "./errors.js";
-import { ask, isOpen, replyAfter, resume, reward, takeSegment, type Play, type State } from "./state.js";
+import { ask, isOpen, isWithdrawn, replyAfter, resume, reward, takeSegment, type Play, type State } from "./state.js";
 import { admit, type Limits } from "./limits.js";
 import type { Store } from "./store.js";
 
@@ -78,7 +78,7 @@ export class Core {
     return this.step((state, save) => {
       const { play } = state;
       if (takeSegment(state, segment)) save();
-      if (isLate()) return null;
+      if (isLate() || (play !== null && isWithdrawn(state, play))) return null;
       if (play !== null && isOpen(play) && (!play.endsWithPage || this.isOwn(play.id))) {
         if (!play.shared) save();
         play.shared = true;

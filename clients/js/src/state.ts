@@ -84,7 +84,7 @@ export const fresh = (url: string, key: CryptoKey, voter: string): State => ({
 /** What was read last; before that, everything is asked about. */
 export const known = (state: State): Told => {
   const all = state.survey.arms.map((_, arm) => arm);
-  return state.told ?? { status: "open", shared: all, answer: all, asked: all, snapshot: 0, segments: [] };
+  return state.told ?? { status: "open", shared: all, answer: all, asked: all, snapshot: 0, segments: [], withdrawn: [] };
 };
 
 /** How things stand for this device: the arm that leads, in its own segment if it has one, and has won or not. */
@@ -117,6 +117,9 @@ export const takeSegment = (state: State, name: string | undefined): boolean => 
 const subsetsOf = ({ segments, subset, privacy }: Survey) => subsets(segments.length, subset, privacy);
 
 export const isOpen = (play: Play): boolean => play.noise !== null;
+
+/** Whether the arm of an open question was withdrawn since: then it is not shown again. */
+export const isWithdrawn = (state: State, play: Play): boolean => known(state).withdrawn.includes(play.shown);
 
 /** Milliseconds from the choice after which a reward comes too late. */
 export const replyAfter = (state: State): number => 1000 * state.survey.replyAfter;

@@ -757,7 +757,8 @@ def _exposures(spec: "ExperimentSpec", found: "Mapping[str, Sequence[Exposure]]"
         "leaves. Three of four acknowledgements are lost; every second device restarts.",
         "interval: exact for this number of devices, fixed beforehand; all of a table hold with "
         f"{100 * rows[0].confidence:.4g} % together. cap: what e allows at most. A value above its "
-        "cap is chance while the interval holds the cap.",
+        "cap is chance while the interval holds the cap. Devices draw their own random numbers: "
+        "another run gives other figures, whatever the seed.",
         "Not hidden: that the app is used, and when; with a survey, the arm shown.",
         style="dim",
     )

@@ -219,6 +219,8 @@ class Core:
             if self.record.player.pending is not None:
                 self.change(steps.end_play, now, self.expiry)
             sending = self.record.sending
+            if (instead := self.record.player.instead) is not None:
+                return self._unasked(instead)
             if self.record.player.pending is not None:
                 self.change(steps.wake, self.noise() if sending.noisy else 0.0)
             elif (kept := self._kept()) is not None:
@@ -233,12 +235,16 @@ class Core:
 
     def _kept(self) -> Choice | None:
         """The arm that a sticky device goes on with, if it does."""
-        player, spec = self.record.player, self.record.spec
+        player = self.record.player
         asked = next(iter(self.record.outbox), None) if self.sticky else None
         if asked is None or player.settled is not None:
             return None
         arm: int = to_dict(asked)["arm"]
-        return Choice(arm, spec.arm_names[arm], "") if arm in player.remaining else None
+        return self._unasked(arm) if arm in player.remaining else None
+
+    def _unasked(self, arm: int) -> Choice:
+        """An arm to show, from which nothing is learned."""
+        return Choice(arm, self.record.spec.arm_names[arm], "")
 
     def pending(self) -> Choice | None:
         """The choice that awaits its reward, also after a restart."""
@@ -252,8 +258,7 @@ class Core:
         """Learn what the choice paid, from 0 to 1; counted once or not at all."""
         play = choice.play if isinstance(choice, Choice) else choice
         with self.lock:
-            is_unasked = play == "" and (self.sticky or self.fallback is not None)
-            if not self.joined or is_unasked:
+            if not self.joined or play == "":
                 return  # nothing is learned from it
             if self.record.closes is not None:
                 self.close_question()

@@ -104,6 +104,11 @@ class Player:
         return False
 
     @property
+    def instead(self) -> int | None:
+        """What to show in place of the pending play, if its arm must not be shown again."""
+        return None
+
+    @property
     def may_ask(self) -> bool:
         """Whether the next play could be one that is answered."""
         return False

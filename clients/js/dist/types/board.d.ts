@@ -32,6 +32,8 @@ export interface Told {
     readonly asked: readonly number[];
     readonly snapshot: number;
     readonly segments: readonly Segment[];
+    /** Arms that the operator has withdrawn. */
+    readonly withdrawn: readonly number[];
 }
 /** What a request to join is answered; `said` are own earlier answers. */
 export interface Joined {

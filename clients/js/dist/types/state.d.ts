@@ -73,6 +73,8 @@ export declare const standing: (state: State) => {
 /** Keep the own segment, by its name; returns whether it is new. No error tells which one it is. */
 export declare const takeSegment: (state: State, name: string | undefined) => boolean;
 export declare const isOpen: (play: Play) => boolean;
+/** Whether the arm of an open question was withdrawn since: then it is not shown again. */
+export declare const isWithdrawn: (state: State, play: Play) => boolean;
 /** Milliseconds from the choice after which a reward comes too late. */
 export declare const replyAfter: (state: State) => number;
 /** Put a question, if one may be asked. */

@@ -52,7 +52,8 @@ class TallySnapshot:
     """What a device knows of the tally.
 
     ``shared`` has the arms that may still be an answer, ``answer`` the same with the likeliest
-    first, ``asked`` those among which a device draws. ``snapshot`` is its number.
+    first, ``asked`` those among which a device draws. ``snapshot`` is its number; ``withdrawn`` has
+    the arms that the operator has withdrawn.
     """
 
     status: Status
@@ -61,11 +62,12 @@ class TallySnapshot:
     asked: tuple[int, ...]
     snapshot: int
     segments: tuple[SegmentSnapshot, ...] = ()
+    withdrawn: tuple[int, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON values."""
-        values = asdict(self)
-        return values if self.segments else {k: values[k] for k in values if k != "segments"}
+        optional = ("segments", "withdrawn")
+        return {k: v for k, v in asdict(self).items() if v or k not in optional}
 
     @classmethod
     def read(cls, public: dict[str, Any], spec: ExperimentSpec) -> "TallySnapshot":
@@ -89,6 +91,7 @@ class TallySnapshot:
             tuple(public["asked"]),
             public["snapshot"],
             tuple(SegmentSnapshot(z["status"], z["leader"]) for z in public.get("segments", ())),
+            tuple(public.get("withdrawn", ())),
         )
 
     def _is_right(self, spec: ExperimentSpec) -> bool:
@@ -103,6 +106,7 @@ class TallySnapshot:
             and type(self.snapshot) is int
             and 0 <= self.snapshot <= WHOLE
             and self.status == ("open" if is_open else "agreed")
+            and not set(self.withdrawn) & set(shared)
             and len(rows) == len(spec.scheme.sending.segments)
             and all(row.status in ("open", "agreed") and row.leader in shared for row in rows)
         )
@@ -162,6 +166,12 @@ class Respondent(Player):
     def is_asked(self) -> bool:
         """Whether the pending play is one that the survey asks about."""
         return self._question is not None
+
+    @property
+    def instead(self) -> int | None:
+        """The arm that leads, if the operator has withdrawn the arm of the pending play."""
+        known = self._tally_read()
+        return known.of(self._segment).leader if self.pending in known.withdrawn else None
 
     @property
     def may_ask(self) -> bool:
