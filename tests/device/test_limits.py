@@ -26,11 +26,11 @@ class Board(PretendServer):
     def __init__(self, name="banner", privacy=2.0, **how):
         scheme = Survey(privacy, reply_after=how.pop("reply_after", 60.0))
         super().__init__(SPEC.with_(name=name, scheme=scheme), players=None)
-        self.joins, self.loses_answers, self.pinned = 0, False, {}
+        self.joins, self.loses_answers = 0, False
 
     async def join(self, *args, **kwargs):
         self.joins += 1
-        self.pinned = kwargs
+        self.pins = kwargs
         joined = await super().join(*args, **kwargs)
         if self.loses_answers:
             raise BoardUnavailable("The answer was lost.")
@@ -172,13 +172,15 @@ def test_a_budget_is_the_sum_of_e_over_the_experiments_of_a_user(tmp_path):
     join(tmp_path, Board("five", 0.1), budget=3.2).close()
 
 
-def test_what_is_left_of_a_budget_is_not_sent(tmp_path):
-    """It tells what else the user has joined."""
-    for name, pins in (("one", {}), ("two", {"privacy": 1.5})):
-        board = Board(name, 1.0)
-        join(tmp_path, board, budget=3.0, **pins).close()
-        assert board.pinned["privacy"] == pins.get("privacy")
-        assert board.pinned["fingerprint"] == board.spec.fingerprint
+def test_no_board_is_told_what_is_left_of_a_budget(tmp_path):
+    join(tmp_path, Board("one", 1.0), budget=3.25).close()
+    board = Board("two", 2.0)
+    join(tmp_path, board, budget=3.25, privacy=2.5).close()
+    assert board.pins == {"privacy": 2.5, "fingerprint": None}
+    refused = Board("three", 1.0)
+    with pytest.raises(StaysOut, match="is left of this user"):
+        join(tmp_path, refused, budget=3.25)
+    assert refused.joins == 0
 
 
 def test_an_experiment_without_proved_privacy_fits_no_budget(tmp_path):

@@ -64,7 +64,7 @@ export declare class Board {
     get name(): string;
     /**
      * Ask for all that it takes to take part, and to be enrolled if the survey is as pinned: one request, with no
-     * preflight. With a budget the survey is read first: what is left tells of other surveys, so it is not sent.
+     * preflight. With a budget the survey is read before: how much is left would tell of other surveys.
      */
     join(voter: string, signature: string, invite: string | null, pins: Pins): Promise<Joined>;
     /** What the board holds of a voter. */

@@ -155,7 +155,7 @@ def _guarantees(jury: "Jury", case: Case) -> Guarantees:
             "proved",
             f"All that a device ever sends about its options is one blurred pick, sent at its "
             f"{jury.vote_after}th activation whatever its user did: {jury.privacy:g}-locally "
-            "differentially private towards everything the user ever does. How often the device "
+            "differentially private towards all its rewards. How often the device "
             "is used is not hidden.",
         )
     few_messages = Promise(

@@ -115,17 +115,17 @@ def _guarantees(survey: "Survey", case: Case) -> Guarantees:
     )
     if survey.privacy is not None:
         times = "" if survey.answers == 1 else f", {survey.answers} times at most"
-        sent, towards = f"one blurred bit{times}", "everything the user ever does"
+        sent, towards = f"one blurred bit{times}", "all its rewards"
         if survey.segments:
             sent = f"{survey.subset} of {len(survey.segments)} segments, each with a sign"
-            towards = "its segment and everything the user ever does, together"
+            towards = "its segment and all its rewards together"
         privacy = Promise(
             "privacy",
             "proved",
             f"All that a device ever sends is {sent}, {survey.reply_after:g} seconds or a little "
-            "more after its choice, at a moment that does not depend on what its user did: "
+            "more after its choice, at a moment that does not depend on the reward: "
             f"{survey.privacy:g}-locally differentially private towards {towards}. "
-            "Which arm it was asked about, and that it was used, is not hidden.",
+            "Which arm it was asked about, and when it was used, is not hidden.",
         )
     found = bounds(survey, case)
     rows = (
