@@ -311,10 +311,11 @@ class Log(AbstractContextManager["Log"]):
         entries = answer["experiments"] if path == "/experiments" else answer
         if not isinstance(entries, list):
             return entries
-        found = (
+        found = [
             each for each in entries if (each.get("name") or each["spec"]["name"]) == self._name
-        )
-        return next(found, None)
+        ]
+        self._compare(f"{path} lists the experiment {len(found)} times", holds=len(found) < 2)
+        return found[0] if found else None
 
     def _standing(self) -> str:
         standing = self._ask(f"{self.url}/standing")
