@@ -83,8 +83,8 @@ class Scenario:
             raise SpecError(f"engine='passes' cannot run this: {why}.\nUse engine event or auto.")
         if self.engine == "cuda" and self.part is None:
             raise SpecError(
-                f"engine='cuda' cannot run this: the scheme {self.scheme.name} has no part that "
-                "compiles.\nUse engine event or auto."
+                "engine='cuda' cannot run this: there is no compiled simulator of the "
+                f"scheme {self.scheme.name}.\nUse engine event or auto."
             )
 
     @property
