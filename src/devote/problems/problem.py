@@ -124,8 +124,8 @@ class Problem:
         changes = len(self.groups) or len(self.switches) or self.drift is not None
         if recorded and (changes or self.rewards != "bernoulli" or len(recorded) > 1):
             raise ProblemError(
-                f"{recorded[0]} gives the rewards themselves: no groups, switches, drift or "
-                f"other law can be added.\nGive {recorded[0]} and at most an activity."
+                f"{recorded[0]} pays recorded rewards: groups, switches, drift and other laws "
+                f"cannot be added.\nGive {recorded[0]} alone, or with an activity."
             )
 
     def _averages(self) -> Means:
