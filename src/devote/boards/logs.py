@@ -479,7 +479,7 @@ class SavedLog(Log):
         self._file.close()
 
     def items(self) -> Iterator[Any]:
-        """The messages as JSON values."""
+        """The messages as JSON values; the file must have its last line after them."""
         yield from super().items()
         if "end" not in self._line():
             raise self._not_ours()

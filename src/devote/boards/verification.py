@@ -169,7 +169,7 @@ class Verification:
         self._check_enrolled()
 
     def note(self, findings: Iterable[Finding], compared: int) -> None:
-        """Take in what reading the log has shown."""
+        """Add what was found wrong while the log was read, and how much was compared."""
         self._checked["shown"] += compared
         for finding in findings:
             self._find(finding.check, finding.number, finding.text)
@@ -213,7 +213,7 @@ class Verification:
             self._compare(statement)
         memories = list(remembered)
         for memory in memories:
-            self._look_for(memory)
+            self._compare_memory(memory)
         order, spec, players = list(CHECKS), self.experiment.spec, self.experiment.players
         return Report(
             experiment=self.experiment,
@@ -344,8 +344,11 @@ class Verification:
     def _written_head(self) -> str | None:
         return None if self._head is None else self._head.hex()
 
-    def _look_for(self, memory: Remembered) -> None:
-        """Find what somebody remembers in the log, at its number where that is known."""
+    def _compare_memory(self, memory: Remembered) -> None:
+        """Note what a device's store or an earlier copy of the log holds and this log does not.
+
+        A message must be there, at the number that is remembered, if one is.
+        """
         source = memory.source
         if memory.scope != self.experiment.scope:
             what = "board" if memory.scope.board != self.experiment.board else "specification"

@@ -117,12 +117,12 @@ async def enrol(service: Service, request: Request) -> Response:
     given = await http.read_body(service, request, ENROLMENT, service.settings.message_body)
     voter, scope = given["voter"], service.store.scope(name)
     if not verify_enrolment(voter=voter, scope=scope, signature=given["signature"]):
-        return settled(UNSIGNED)
-    return settled(await service.enrol(name, voter, given.get("invite")))
+        return response_to(UNSIGNED)
+    return response_to(await service.enrol(name, voter, given.get("invite")))
 
 
-def settled(receipt: Receipt) -> Response:
-    """The outcome of a write and its status: 201 if accepted, 200 if it was there already."""
+def response_to(receipt: Receipt) -> Response:
+    """The answer to a write: 201 if it was accepted, 200 if it was there already, else 403."""
     if receipt.outcome is Outcome.REFUSED:
         raise Refused(403, receipt.reason, outcome="refused", cause=receipt.cause)
     status = 201 if receipt.outcome is Outcome.ACCEPTED else 200
@@ -153,7 +153,7 @@ async def post_message(service: Service, request: Request) -> Response:
         service.metrics.messages.labels(name, Outcome.REFUSED).inc()
         raise Refused(403, reason, outcome="refused")
     service.voters.check(f"{name}/{envelope.message.voter}", "of this voter")
-    return settled(await service.post(name, envelope))
+    return response_to(await service.post(name, envelope))
 
 
 async def read_messages(service: Service, request: Request) -> Response:

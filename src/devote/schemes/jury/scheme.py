@@ -252,7 +252,10 @@ class Jury(Scheme):
         return GRID if self.privacy is None else truthful(self.privacy, n_arms)
 
     def wrong_pick(self, spec: ExperimentSpec) -> float:
-        """A bound on how likely an honest juror picks one given bad arm; without privacy, any."""
+        """A bound on the probability that an honest juror picks a given bad arm.
+
+        Without privacy it also bounds the probability that it picks any bad arm.
+        """
         if self.privacy is None:
             return spec.eta
         # A juror that is not done by `vote_after` picks a uniform arm, and has not ended wrongly.
