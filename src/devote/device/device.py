@@ -542,7 +542,7 @@ class Client:
         await self._pool.aclose()
 
     def _path(self, url: str, user: str) -> Path:
-        """The store of a user; its name does not tell who that is."""
+        """The store of a user, named by a hash: whoever guesses the user's name can check it."""
         experiment = url.rstrip("/").rpartition("/")[2]
         folder = self._folder / quote(experiment, safe="")
         folder.mkdir(parents=True, exist_ok=True)
