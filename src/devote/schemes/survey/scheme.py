@@ -176,6 +176,9 @@ def _liars(survey: "Survey") -> Promise:
 SHORTEST_REPLY = 1.0
 """Seconds: what a device does with a reward takes milliseconds, and must be over long before."""
 
+MOST_PAIRS = 2**20
+"""Pairs of arms of all segments together: a tally keeps ten numbers of each, on devices too."""
+
 SMALLEST_STEP = 1e-6
 """The smallest epsilon that the noise may leave to the subroutine."""
 
@@ -362,6 +365,12 @@ class Survey(Scheme):
             raise SpecError(
                 f"segments with {spec.algorithm}: only betting can tell segments apart.\n"
                 "Use betting, or leave segments out."
+            )
+        if len(self.segments) * spec.n_arms**2 > MOST_PAIRS:
+            raise SpecError(
+                f"{len(self.segments)} segments of {spec.n_arms} arms have more than "
+                f"{MOST_PAIRS:,} pairs of arms, which would fill the memory of devices.\n"
+                "Use fewer segments, or fewer arms."
             )
         if spec.epsilon * self.slope - 4.0 / GRID < SMALLEST_STEP:
             raise SpecError(
