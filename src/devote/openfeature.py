@@ -145,8 +145,8 @@ class DevoteProvider(AbstractProvider):
         """Open the devices that have an answer to send, and see whether the server answers."""
         self._client = Client(self._folder)
         self._joining = ThreadPoolExecutor(JOINING, "devote-openfeature")
-        for flag in self._flags:
-            for device in self._client.resume(self._url(flag), **self._options):
+        for flag, meaning in self._flags.items():
+            for device in self._client.resume(self._url(flag), **self._options | meaning.join):
                 self._open[device] = None
         address = f"{self._server}/health"
         try:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import ssl
+import tracemalloc
 
 import httpx
 import pytest
@@ -18,7 +19,7 @@ from devote.boards.board import (
     Posted,
     TallySnapshot,
 )
-from devote.boards.http import HttpBoard, trusted
+from devote.boards.http import HttpBoard, decode, trusted
 
 ALICE = identity(1)
 URL = "http://devote/experiments/banner"
@@ -163,6 +164,48 @@ def test_a_line_or_an_answer_without_end_is_refused_in_time(action, monkeypatch)
     monkeypatch.setattr("devote.boards.http.LONGEST_TALLY", 100_000)
     with pytest.raises(BoardRefused, match="not a devote server"):
         call(lambda request: httpx.Response(200, content=endless(), headers=OURS), action)
+
+
+def nested(depth):
+    value = {"status": "open"}
+    for _ in range(depth):
+        value = {"in": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [{"number": 2**60}, {"tally": {"status": "open", "more": -(2**60)}}, {"tally": nested(800)}],
+)
+def test_a_tally_that_has_no_tag_is_refused_and_the_next_is_read(lie):
+    """It was kept: no tally could be read after it until the process was started again."""
+    answers = [{**TALLY, **lie}, TALLY]
+
+    async def action(board):
+        with pytest.raises(BoardRefused):
+            await board.tally()
+        return await board.tally()
+
+    found = call(lambda request: httpx.Response(200, json=answers.pop(0), headers=OURS), action)
+    assert found.number == TALLY["number"]
+
+
+def test_fields_that_a_stream_should_not_have_are_not_kept():
+    async def chunks():
+        for number in range(1_000):
+            yield b"field%d: %b\n" % (number, b"x" * 10_000)
+        yield b"id: 1\ndata: 1\nevent: end\n\n"
+
+    async def main():
+        return [event async for event in decode(chunks())]
+
+    tracemalloc.start()
+    try:
+        (event,) = asyncio.run(main())
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+    assert (event.event, event.id) == ("end", "1")
 
 
 def test_a_stream_that_ends_is_unavailable_and_half_an_event_is_none():

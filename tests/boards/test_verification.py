@@ -18,9 +18,10 @@ from tests.boards.logs import (
 )
 from tests.server.live import body, identity
 
+from devote.boards.board import Envelope
 from devote.boards.logs import Remembered, Statement
 from devote.boards.verification import CHECKS, LISTED
-from devote.protocol.messages import kind_of
+from devote.protocol.messages import OPERATOR, entry, kind_of
 from devote.schemes import Answer, Claim, Pick, Vote
 
 
@@ -249,3 +250,19 @@ def test_every_kind_of_message_is_in_one_of_these_logs():
     known = {form for make in HONEST.values() for form in make()[0].scheme.about.messages}
     assert found == known
     assert body(HONEST["survey"]()[1][0])["message"]["type"] == "answer"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "message"),
+    [
+        ("survey", Answer(NAME, 1, 1, 1, 0, OPERATOR)),
+        ("decentralized", Vote(NAME, 0, 2, OPERATOR)),
+        ("jury", Claim(NAME, OPERATOR)),
+    ],
+)
+def test_of_the_operator_nothing_but_a_withdrawal_counts(scheme, message):
+    """Whoever ran a server could add any number of answers that no enrolled key has signed."""
+    spec, log = HONEST[scheme]()
+    entered = Envelope(message, entry(message, scope(spec)))
+    report = check(spec, items([entered, *log]), voters(log))
+    assert places(report, "signatures") == [1]

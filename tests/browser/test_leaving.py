@@ -5,6 +5,7 @@ import time
 import pytest
 from tests.browser.faults import pass_time
 from tests.browser.world import Visitor, choose, click, survey, wait_sent
+from tests.tools import until
 
 pytestmark = pytest.mark.browser
 
@@ -128,5 +129,23 @@ def test_an_option_that_is_withdrawn_is_not_shown_again_to_who_was_asked_about_i
     page = left.asked(clicks=False)
     left.world.operator.withdraw(left.spec.name, left.choice["name"])
     left.visitor.join(left.url, page=page)
-    page.wait_for_function("async () => (window.choice = await device.choose()).play === null")
-    assert page.evaluate("choice.name") != left.choice["name"]
+    until(lambda: choose(page)["play"] is None)
+    assert choose(page)["name"] != left.choice["name"]
+
+
+SLOW_TO_SIGN = """() => {
+  const sign = crypto.subtle.sign.bind(crypto.subtle);
+  crypto.subtle.sign = async (...given) => {
+    await new Promise((done) => setTimeout(done, 3_000));
+    return sign(...given);
+  };
+}"""
+
+
+def test_a_question_that_was_too_late_to_be_shown_is_taken_back(left):
+    """A browser that was slow to sign it beforehand answered for an arm that nobody saw."""
+    page = left.visitor.join(left.url, leave="send", within=1_500)
+    page.evaluate("device.ready")
+    page.evaluate(SLOW_TO_SIGN)
+    assert choose(page)["play"] is None
+    page.wait_for_function("() => device.status().replyIn === null", timeout=15_000)

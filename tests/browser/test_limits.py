@@ -102,13 +102,35 @@ def test_a_budget_is_the_sum_of_privacy_over_the_surveys_of_an_origin(join, visi
         assert status(join(privacy, budget=3))["joined"]
     too_much = survey(reply_after=60.0, privacy=1.0)
     stays_out(join(spec=too_much, budget=3), "out")
-    open_ones = {each.name: each.enrolled for each in visitor.world.operator.experiments()}
-    assert open_ones[too_much.name] == 0
+    assert enrolled(visitor) == 2, "the server is not told what is left"
+    sent = [request.post_data_json for request in visitor.requests if request.url.endswith("/join")]
+    assert not any("privacy" in each for each in sent)
     assert status(join(0.5, budget=3))["joined"]
     joins = enrolled(visitor)
     stays_out(join(0.1, budget=3), "out")
     assert enrolled(visitor) == joins
     assert status(join(0.1, budget=4))["joined"]
+
+
+def test_a_board_that_denies_an_answer_does_not_give_its_budget_back(join, visitor):
+    """It has the answer, refuses it and then the browser; the next survey got all of the budget."""
+    spec = survey(reply_after=1.0, privacy=2.0)
+    page = join(spec=spec, budget=3)
+    assert choose(page)["play"] is not None
+
+    def deny(route):
+        answer = route.fetch()
+        status = 403 if route.request.url.endswith("/messages") else 200
+        route.fulfill(response=answer, status=status, json={**answer.json(), "outcome": "refused"})
+
+    for path in ("**/messages", "**/join"):
+        visitor.context.route(path, deny)
+    said = "() => device.status().trouble?.message.includes('does not take this browser')"
+    page.wait_for_function(said)
+    page.close()
+    for path in ("**/messages", "**/join"):
+        visitor.context.unroute(path)
+    stays_out(join(2.0, budget=3), "out")
 
 
 def test_a_join_whose_answer_was_lost_is_counted_until_it_is_known(join, visitor):

@@ -129,10 +129,13 @@ def test_a_device_says_that_a_tally_is_not_signed(store, tmp_path, monkeypatch, 
         assert shows(device, said)
 
 
-def test_a_device_says_that_a_tally_is_old(store, tmp_path, monkeypatch):
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_a_device_says_that_a_tally_is_old_or_was_signed_for_later(
+    store, tmp_path, monkeypatch, hours
+):
     now = store.clock
     with serving(store) as url, Device.join(url, store=tmp_path / "device.db") as device:
-        monkeypatch.setattr(store, "clock", lambda: now() - 2 * 3_600)
+        monkeypatch.setattr(store, "clock", lambda: now() + hours * 3_600)
         assert shows(device, "more than an hour old")
 
 

@@ -108,6 +108,10 @@ def _other_privacy(page):
     page["privacy"] = {"name": "privacy", "text": "Nothing can be told of anybody."}
 
 
+def _twice(entries):
+    return [*entries, {**entries[0], "advice": {"kind": "use", "text": "Use 3"}}]
+
+
 def _other_log(page):
     messages = page["messages"]
     messages[0], messages[1] = (
@@ -134,6 +138,7 @@ LIES = {
     "another answer in the list": ("/views", entry(setting(status="agreed", answer=["3"]))),
     "fewer enrolled in the list": ("/views", entry(setting(enrolled=1))),
     "a list without it": ("/views", lambda content: []),
+    "a list with it twice": ("/views", _twice),
     "a list of experiments without it": ("/experiments", setting(experiments=[])),
     "another enrolment": (EXPERIMENT, setting(enrolment="invite")),
     "other players": (EXPERIMENT, setting(players=1_000)),

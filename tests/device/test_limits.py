@@ -30,6 +30,7 @@ class Board(PretendServer):
 
     async def join(self, *args, **kwargs):
         self.joins += 1
+        self.pins = kwargs
         joined = await super().join(*args, **kwargs)
         if self.loses_answers:
             raise BoardUnavailable("The answer was lost.")
@@ -169,6 +170,17 @@ def test_a_budget_is_the_sum_of_e_over_the_experiments_of_a_user(tmp_path):
     join(tmp_path, Board("four", 0.5), budget=3.0).close()
     stays_out(tmp_path, Board("five", 0.1), "used it up", budget=3.0)
     join(tmp_path, Board("five", 0.1), budget=3.2).close()
+
+
+def test_no_board_is_told_what_is_left_of_a_budget(tmp_path):
+    join(tmp_path, Board("one", 1.0), budget=3.25).close()
+    board = Board("two", 2.0)
+    join(tmp_path, board, budget=3.25, privacy=2.5).close()
+    assert board.pins == {"privacy": 2.5, "fingerprint": None}
+    refused = Board("three", 1.0)
+    with pytest.raises(StaysOut, match="is left of this user"):
+        join(tmp_path, refused, budget=3.25)
+    assert refused.joins == 0
 
 
 def test_an_experiment_without_proved_privacy_fits_no_budget(tmp_path):

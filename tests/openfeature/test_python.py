@@ -176,6 +176,18 @@ def test_after_a_restart_answers_leave_though_no_user_comes_back(server, client)
     assert [answer.bit for answer in answers(server, "restart")] == [1, 1]
 
 
+def test_after_a_restart_a_flag_is_joined_as_it_says(server, client):
+    """Its users were opened without what the flag itself asks for, such as consent."""
+    open_survey(server, "asks")
+    shop = client(flags={"asks": Flag(rewards={"click": 1.0})})
+    shop.get_string_value("asks", "left", EvaluationContext("ann"))
+    api.shutdown()
+    join = {"fallback": "left", "consent": False}
+    shop = client(flags={"asks": Flag(rewards={"click": 1.0}, join=join)})
+    found = shop.get_string_details("asks", "left", EvaluationContext("ann"))
+    assert found.reason == Reason.DEFAULT
+
+
 def test_no_more_devices_are_open_than_may_be_and_none_that_waits_is_closed(server, client):
     open_survey(server, "crowd")
     shop = client(most_open=2)

@@ -81,6 +81,34 @@ def test_an_experiment_is_planned_and_then_opened_and_operated_with_the_token(se
     page.forgive("Failed to load resource: the server responded with a status of 401")
 
 
+def test_a_moment_that_is_none_is_not_sent_as_no_moment(onlooker):
+    """A year of five digits was read as none: what was to be deleted then was kept for good."""
+    form = onlooker("#/open").page
+    fill(form, name="tea", arms="green\nblack", token=TOKEN, delete="20266-01-01T00:00")
+    form.get_by_role("button", name="What will it take?").click()
+    assert not form.locator("#draft").evaluate("form => form.checkValidity()")
+    expect(form.locator("#plan")).to_be_empty()
+    expect(form.get_by_role("button", name="Open it")).to_be_disabled()
+
+
+def test_the_option_that_was_chosen_stays_so_while_others_are_withdrawn(server, onlooker):
+    """Options keep their order: the one below it was chosen in its place, and cannot come back."""
+    server.open(BETTING)
+    first, second, third, _ = BETTING.arm_names
+    page = onlooker(f"#{BETTING.name}").page
+    page.get_by_text("Operate this experiment").click()
+    chosen, certain = page.locator("#broken"), page.locator("#certain")
+    chosen.select_option(second)
+    certain.check()
+    with Operator(server.address, TOKEN) as operator:
+        operator.withdraw(BETTING.name, first)
+        expect(chosen.locator("option")).to_have_count(3)
+        assert (chosen.input_value(), certain.is_checked()) == (second, True)
+        operator.withdraw(BETTING.name, second)
+        expect(chosen.locator("option")).to_have_count(2)
+        assert (chosen.input_value(), certain.is_checked()) == (third, False)
+
+
 def test_a_mismatch_takes_back_the_word_proved_and_marks_no_option(server, onlooker):
     spec = replace(BETTING, name="lost", epsilon=0.01)
     server.open(spec)

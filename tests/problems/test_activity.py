@@ -82,9 +82,9 @@ def test_blocks_hold_everyone_and_are_within_one_of_their_fraction(parts, n_play
         (lambda: Zipf(math.inf), r"exponent=inf must be finite"),
         (lambda: Zipf(400).weights(1000), r"weights\[\d+\]=0.0 must be above 0"),
         (lambda: parse_activity("zpif:1"), r"'zpif:1' is not known.\nDid you mean 'zipf'"),
-        (lambda: parse_activity("zipf:x"), r"has not the numbers that .* takes.\nWrite unif"),
-        (lambda: parse_activity("zipf"), r"has not the numbers that .* takes.\nWrite unif"),
-        (lambda: parse_activity("uniform:3"), r"has not the numbers that .* takes.\nWrite unif"),
+        (lambda: parse_activity("zipf:x"), r"is not the numbers that .* takes.\nWrite unif"),
+        (lambda: parse_activity("zipf"), r"is not the numbers that .* takes.\nWrite unif"),
+        (lambda: parse_activity("uniform:3"), r"is not the numbers that .* takes.\nWrite unif"),
         (lambda: parse_activity("weights:1,nan"), r"weights\[1\]=nan must be finite"),
     ],
 )

@@ -93,6 +93,8 @@ def test_the_specification_names_the_segments_and_how_many_an_answer_holds():
     assert not {"segments", "subset"} & set(bare.to_dict()["scheme"])
     with pytest.raises(SpecError, match="Use betting"):
         spec.with_(algorithm="mixture_elimination")
+    with pytest.raises(SpecError, match="fill the memory"):  # 4 kB took 1.3 GB of each device
+        spec.with_(arms=512, scheme=Survey(segments=tuple(map(str, range(64)))))
     with pytest.raises(SpecError, match="epsilon"):
         spec_of(privacy=0.001, epsilon=1e-4)
 

@@ -72,6 +72,14 @@ async def test_a_device_gets_its_own_earlier_messages_and_nobody_elses(server):
     assert (joined["outcome"], joined["messages"]) == ("duplicate", [own])
 
 
+@served(voters=1)
+async def test_a_request_that_is_not_signed_gets_nobody_s_messages(server):
+    assert (await server.post(vote(ALICE))).status_code == 201
+    forged = {**request(ALICE, "banner"), "signature": "0" * 128}
+    for asked in (forged, {**forged, "fingerprint": "0" * 64}):
+        assert (await ask(server, asked, "banner")).json()["messages"] == []
+
+
 @pytest.mark.parametrize(
     ("name", "pins"),
     [

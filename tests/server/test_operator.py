@@ -10,6 +10,7 @@ from tests.server.live import (
     SPEC,
     TOKEN,
     enrol,
+    enrol_all,
     identity,
     open_store,
     served,
@@ -18,8 +19,10 @@ from tests.server.live import (
 )
 
 from devote.boards.board import BoardRefused
+from devote.boards.http import HttpBoard
 from devote.boards.operator import Operator
 from devote.page.page import add_page
+from devote.schemes import Answer
 from devote.server import Settings, create_app
 from devote.server.limits import RateLimit
 from devote.server.settings import (
@@ -322,6 +325,20 @@ async def test_a_log_for_the_operator_is_read_with_a_token_and_kept_by_no_cache(
         assert answer.headers["Cache-Control"] == "no-store"
     assert (await server.client.get(f"{name}/stream")).status_code == 401
     assert (await server.client.get(f"{name}/tally")).status_code == 200
+
+
+@served(opened=[here(SURVEY, log="operator")])
+async def test_a_device_reads_its_own_messages_of_an_operator_s_log(server):
+    """It asks before it sends anything after a restart: it could not send at all."""
+    enrol_all(server.store, [identity(1)], "survey")
+    answer = Answer("survey", 1, 1, 1, 0, identity(1).voter)
+    sent = identity(1).sign(answer, server.store.scope("survey"))
+    assert (await server.post(sent, "survey")).status_code == 201
+    board = HttpBoard("http://devote/experiments/survey", server.client)
+    assert await board.sent_by(identity(1).voter) == (sent,)
+    assert await board.sent_by(identity(2).voter) == ()
+    with pytest.raises(BoardRefused, match="401"):
+        await board.latest()
 
 
 @served()

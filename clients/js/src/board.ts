@@ -99,9 +99,9 @@ export interface Pins {
 export const checkPins = ({ privacy, fingerprint: print, left }: Pins, survey: Survey): void => {
   const offered = survey.privacy === null ? "no privacy" : `privacy ${survey.privacy}`;
   if (left !== undefined && !(survey.privacy !== null && survey.privacy <= left))
-    throw new DevoteError("out", `${survey.name} offers ${offered}, and ${left} is left of this page's budget. Nothing was sent.`);
+    throw new DevoteError("out", `${survey.name} offers ${offered}, and ${left} is left of this page's budget. This browser takes no part.`);
   if (privacy !== undefined && !(survey.privacy !== null && survey.privacy <= privacy))
-    throw new DevoteError("pinned", `${survey.name} offers ${offered}, and this page accepts at most ${privacy}. Nothing was sent.`);
+    throw new DevoteError("pinned", `${survey.name} offers ${offered}, and this page accepts at most ${privacy}. This browser takes no part.`);
   if (print !== undefined && survey.fingerprint !== print)
     throw new DevoteError("pinned", `${survey.name} has the specification ${survey.fingerprint}, and this page accepts only ${print}.`);
 };
@@ -115,10 +115,13 @@ export class Board {
     return this.url.slice(this.url.lastIndexOf("/") + 1);
   }
 
-  /** Ask for all that it takes to take part, and to be enrolled if the survey is as pinned: one request, with no preflight. */
+  /**
+   * Ask for all that it takes to take part, and to be enrolled if the survey is as pinned: one request, with no
+   * preflight. With a budget the survey is read before: how much is left would tell of other surveys.
+   */
   async join(voter: string, signature: string, invite: string | null, pins: Pins): Promise<Joined> {
-    const { fingerprint, left } = pins;
-    const privacy = left === undefined ? pins.privacy : Math.min(left, pins.privacy ?? left);
+    const { privacy, fingerprint, left } = pins;
+    if (left !== undefined) checkPins(pins, await this.#survey(await this.#ask("").catch((error) => this.#whyNot(error))));
     const asked = { v: VERSION, voter, signature, invite: invite ?? undefined, privacy, fingerprint };
     const told = await this.#ask("/join", asked, "text/plain").catch((error) => this.#whyNot(error));
     const survey = await this.#survey(told);

@@ -252,13 +252,14 @@ export class Device {
     this.#misuse = null;
     if (asked === null) return this.#rest();
     const { play, isNew } = asked;
+    const last = isNew && play.endsWithPage ? await this.#unrewarded(core.state, play) : null;
     if (isNew && isLate()) {
       await core.withdraw(play); // the page shows something else by now
       return this.#rest();
     }
     if (isNew) {
       this.#tabs?.postMessage(null); // so that another tab sends it if this one is closed
-      if (play.endsWithPage) this.#last = await this.#unrewarded(core.state, play);
+      this.#last = last;
     }
     this.#schedule();
     return { name: core.state.survey.arms[play.shown]!, arm: play.shown, play: play.id };

@@ -12,6 +12,11 @@ import { isSigned, makeKey, sign, type Envelope } from "./signing.js";
 /** After these this browser is surely not enrolled. */
 const UNASKED: readonly Code[] = ["pinned", "out", "unknown"];
 
+/** It was not enrolled: it spends nothing, unless a board that denies that has an answer already. */
+const unspend = (state: State): void => {
+  state.spends = state.given > 0 ? state.survey.privacy ?? Infinity : 0;
+};
+
 /**
  * Take part, if that is not done already. The key is stored before it is used, so that a page that dies
  * in between enrols again with the same key, which is harmless.
@@ -31,7 +36,7 @@ export const enrol = async (core: Core, board: Board, pins: Pins & Limits, ask: 
   const signature = await sign(key, fields, { board: "-", fingerprint: "-" });
   const { survey, outcome, isBarred, said, number, told } = await board.join(voter, signature, invite, { ...pins, left }).catch(async (error) => {
     const isUnasked = error instanceof DevoteError && UNASKED.includes(error.code);
-    if (isUnasked) await core.change((state) => (state.spends = 0));
+    if (isUnasked) await core.change(unspend);
     throw error;
   });
   const isOther = state.survey.board !== survey.board || state.survey.fingerprint !== survey.fingerprint;
@@ -40,7 +45,7 @@ export const enrol = async (core: Core, board: Board, pins: Pins & Limits, ask: 
   if (outcome === "refused") {
     await core.change((state) => {
       state.invite = null;
-      state.spends = 0;
+      unspend(state);
     });
     const code = survey.byInvite && !isBarred ? "invite" : "refused";
     throw new DevoteError(code, "The survey does not take this browser: its invite is not known or was used before. Ask for another.");

@@ -95,19 +95,22 @@ class View:
 
 
 def view_run(scenario: Scenario, *, seed: int, trial: int, voters: bool = False) -> View:
-    """Run one trial and look at a player drawn from it, or from those who spoke of an arm."""
+    """Run one trial, and view it as an adversary who watches one player, drawn at random.
+
+    With ``voters`` it is drawn from the players who have sent a message about an arm, if any has.
+    """
     run = Run(scenario, seed=seed, trial=trial, tracing=True)
     while not run.over:
         run.advance()
     outcome = run.outcome()
-    dice = random.Random(f"{seed}/{trial}/adversary")
+    rng = random.Random(f"{seed}/{trial}/adversary")
     sent = [
         Sent(event.player, event.time, event.arm, event.term, picks=event.kind == "pick")
         for event in run.events
         if event.kind != "elimination"
     ]
-    heard = sorted({message.player for message in sent if message.arm >= 0})
-    player = dice.choice(heard if voters and heard else range(scenario.n_players))
+    senders = sorted({message.player for message in sent if message.arm >= 0})
+    player = rng.choice(senders if voters and senders else range(scenario.n_players))
     active = run.tables.players["active"].tolist()
     optimal, worst, group = _truth(scenario, player)
     return View(
@@ -123,7 +126,7 @@ def view_run(scenario: Scenario, *, seed: int, trial: int, voters: bool = False)
         activations=active[player],
         busy=active[player] > statistics.median(active),
         answer=outcome.winners[0],
-        luck=dice.random(),
+        luck=rng.random(),
     )
 
 

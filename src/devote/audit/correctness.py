@@ -84,7 +84,7 @@ class Correctness:
     mean_resets: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON values."""
+        """As JSON values, those of the scenario among them; ``promised`` is named property_1."""
         values = to_json(self, promised="property_1")
         found = {name: getattr(self.promised, name) for name in ("standing", "bound", "why")}
         return {**values.pop("scenario"), **values, "property_1": found}

@@ -171,14 +171,17 @@ class Plan(NamedTuple):
 
 
 def plan(spec: ExperimentSpec, seed: str) -> Plan:
-    """A plan drawn at random."""
-    dice = random.Random(seed)
+    """A plan drawn at random, the same for the same seed.
+
+    It does not depend on what the user does: the worlds that an adversary must tell apart share it.
+    """
+    rng = random.Random(seed)
     window = spec.scheme.sending.reply_after or WINDOW
-    opens = [window * dice.uniform(*BETWEEN)]
+    opens = [window * rng.uniform(*BETWEEN)]
     while len(opens) < opens_needed(spec):
-        opens.append(opens[-1] + window * dice.uniform(*BETWEEN))
-    restart = dice.uniform(opens[0], opens[-1]) if dice.random() < RESTARTS else None
-    lost = tuple(dice.random() < LOSS for _ in range(ATTEMPTS))
+        opens.append(opens[-1] + window * rng.uniform(*BETWEEN))
+    restart = rng.uniform(opens[0], opens[-1]) if rng.random() < RESTARTS else None
+    lost = tuple(rng.random() < LOSS for _ in range(ATTEMPTS))
     return Plan(tuple(opens), restart, lost, window, opens[-1] + AT_LAST * window)
 
 

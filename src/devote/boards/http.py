@@ -52,7 +52,15 @@ from devote.boards.board import (
 )
 from devote.boards.identity import Identity
 from devote.protocol import ProtocolError, SpecError
-from devote.protocol.messages import MAX_ARMS, VERSION, Scope, from_dict, parse_json, to_dict
+from devote.protocol.messages import (
+    MAX_ARMS,
+    VERSION,
+    Scope,
+    digest,
+    from_dict,
+    parse_json,
+    to_dict,
+)
 
 T = TypeVar("T")
 
@@ -310,7 +318,9 @@ class HttpBoard(Board):
         if not (numbers and texts and isinstance(streams, bool) and body["tally"]):
             raise ValueError("another type")
         tally = TallySnapshot.of(scope, number, dict(body["tally"]))
-        self._tally = tally = replace(tally, pace=pace, streams=streams)
+        tally = replace(tally, pace=pace, streams=streams)
+        digest(tally.to_dict())  # fails for one without a tag, by which it is to be asked for again
+        self._tally = tally
         self._scope = self._scope or scope
         return tally
 
@@ -369,7 +379,9 @@ class HttpBoard(Board):
             raise unreachable(url, error) from None
         except (SpecError, ProtocolError) as error:
             raise BoardRefused(f"What {url} holds is refused: {error}") from None
-        except (httpx.InvalidURL, ValueError, KeyError, TypeError, AttributeError):
+        except (
+            httpx.InvalidURL, ValueError, KeyError, TypeError, AttributeError, RecursionError
+        ):  # fmt: skip
             raise not_ours(url) from None
 
     async def _ask_each(self, ask: Callable[[], Awaitable[T]]) -> T:
@@ -452,7 +464,8 @@ async def decode(chunks: AsyncIterator[bytes]) -> AsyncIterator[ServerEvent]:
         for line in lines:
             name, _, value = line.removesuffix(b"\r").decode().partition(":")
             if name:
-                fields[name] = value.removeprefix(" ")
+                if name in ("event", "id", "data"):  # all others would fill the memory
+                    fields[name] = value.removeprefix(" ")
                 continue
             if not value and "data" in fields:  # an empty line; a comment has a value
                 event = fields.get("event", MESSAGE)
@@ -474,8 +487,8 @@ async def _raw(response: httpx.Response) -> AsyncIterator[bytes]:
 
 
 async def _read(response: httpx.Response, longest: int | None = None) -> Any:
+    longest = longest or LONGEST_PAGE  # as values it takes some twenty times the memory
     body = bytearray()
-    longest = longest or LONGEST_ANSWER
     async for part in _raw(response):
         body += part
         if len(body) > longest:

@@ -311,10 +311,11 @@ class Log(AbstractContextManager["Log"]):
         entries = answer["experiments"] if path == "/experiments" else answer
         if not isinstance(entries, list):
             return entries
-        found = (
+        found = [
             each for each in entries if (each.get("name") or each["spec"]["name"]) == self._name
-        )
-        return next(found, None)
+        ]
+        self._compare(f"{path} lists the experiment {len(found)} times", holds=len(found) < 2)
+        return found[0] if found else None
 
     def _standing(self) -> str:
         standing = self._ask(f"{self.url}/standing")
@@ -478,7 +479,7 @@ class SavedLog(Log):
         self._file.close()
 
     def items(self) -> Iterator[Any]:
-        """The messages as JSON values."""
+        """The messages as JSON values; the file must have its last line after them."""
         yield from super().items()
         if "end" not in self._line():
             raise self._not_ours()

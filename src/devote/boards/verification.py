@@ -26,7 +26,7 @@ from devote.boards.logs import (
 )
 from devote.boards.store import History
 from devote.protocol import Bound, Message, ProtocolError, to_json
-from devote.protocol.messages import OPERATOR, digest, entry, from_dict
+from devote.protocol.messages import OPERATOR, Withdrawal, digest, entry, from_dict
 from devote.protocol.scheme import Status
 
 Draw: TypeAlias = Callable[[Experiment, History], Mapping[str, Any]]
@@ -98,7 +98,8 @@ def unchecked(enrolled: int, *, remembered: bool) -> tuple[str, ...]:
         "Whether messages are taken by the state that is shown, and whether the pace suits.",
         "What is streamed, and what a device is answered that joins or asks for its own messages: "
         "--store checks what one was shown.",
-        "Whether the page's own files, which draw it, are devote's.",
+        "Whether the page's own files, which draw it, are devote's, and what it says of time: "
+        "days, the rate, the time left and a warning of the end.",
         "Whether players and enrolment were others before: --against compares them.",
     ]
     if not remembered:
@@ -168,7 +169,7 @@ class Verification:
         self._check_enrolled()
 
     def note(self, findings: Iterable[Finding], compared: int) -> None:
-        """Take in what reading the log has shown."""
+        """Add what was found wrong while the log was read, and how much was compared."""
         self._checked["shown"] += compared
         for finding in findings:
             self._find(finding.check, finding.number, finding.text)
@@ -212,7 +213,7 @@ class Verification:
             self._compare(statement)
         memories = list(remembered)
         for memory in memories:
-            self._look_for(memory)
+            self._compare_memory(memory)
         order, spec, players = list(CHECKS), self.experiment.spec, self.experiment.players
         return Report(
             experiment=self.experiment,
@@ -283,7 +284,9 @@ class Verification:
         """Whether the board should have taken a message; if not, the first reason is noted."""
         message, checked = envelope.message, self._checked
         checked["signatures"] += 1
-        is_entry, scope = message.voter == OPERATOR, self.experiment.scope
+        # Of the operator only a withdrawal is: all else would be an answer that nobody has signed.
+        is_entry = isinstance(message, Withdrawal) and message.voter == OPERATOR
+        scope = self.experiment.scope
         is_entered = is_entry and envelope.signature == entry(message, scope)
         if not is_entered and not verify(envelope, scope):
             fault = "the signature is not its voter's over this message, board and specification"
@@ -341,8 +344,11 @@ class Verification:
     def _written_head(self) -> str | None:
         return None if self._head is None else self._head.hex()
 
-    def _look_for(self, memory: Remembered) -> None:
-        """Find what somebody remembers in the log, at its number where that is known."""
+    def _compare_memory(self, memory: Remembered) -> None:
+        """Note what a device's store or an earlier copy of the log holds and this log does not.
+
+        A message must be there, at the number that is remembered, if one is.
+        """
         source = memory.source
         if memory.scope != self.experiment.scope:
             what = "board" if memory.scope.board != self.experiment.board else "specification"

@@ -30,7 +30,7 @@ GROUPS = {
 """The commands as the help lists them."""
 
 FAMILIES = {
-    "audit": "What each promise is worth, measured.",
+    "audit": "Measure how far each promise holds.",
     "experiments": "Open, list, close, export or delete the experiments of a server.",
     "token": "The tokens of a server: replace, add, list, remove.",
     "certify": "Who may vote where there is no server: keys, tickets, revocations.",

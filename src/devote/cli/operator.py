@@ -675,9 +675,9 @@ HEAD = re.compile(r"(\d{1,15}):([0-9a-f]{64})")
 @command(
     "verify",
     "log URL|FILE  An experiment's address, or a saved log.",
-    "--store FILE...  A device's store: is all there that it was sent?",
-    "--against FILE  A log saved earlier: is all of it still there?",
-    "--head N:HEAD...  Another reader's head: is the log the same up to N?",
+    "--store FILE...  Check that all that the device of this store has read and sent is there.",
+    "--against FILE  Check that all of a log saved earlier is still there.",
+    "--head N:HEAD...  Check that the log is the same up to N as another reader's.",
     "--snapshots FILE...  What servers signed for devices, from `devote device snapshots`.",
     "--save FILE  Keep a copy of the log here.",
     "--token-file FILE  A token, for an experiment with --log operator.",

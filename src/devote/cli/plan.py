@@ -120,8 +120,8 @@ def _check_resets(given: Namespace) -> bool:
         raise CommandError("--sweep is for one term of ser4.\nUse --algorithm ser3.")
     if given.switches is None or given.horizon is None:
         raise CommandError(
-            "A plan for ser4 needs to know what changes.\n"
-            "Give --switches, how often the best arm does, and --horizon, within how many events."
+            "A plan for ser4 needs to know how often the best arm changes.\n"
+            "Give --switches, the number of changes, and --horizon, within how many events."
         )
     return True
 

@@ -41,7 +41,7 @@ FORGED = "The board holds messages that are not valid.\nThey are ignored; tell i
 UNSIGNED = (
     "The board's tally is not signed with the key that it had at the join.\nAsk its operator why."
 )
-OLD = "The board shows a tally that is more than an hour old.\nCheck this device's clock."
+OLD = "The board's tally is more than an hour old or ahead of time.\nCheck this device's clock."
 OLDEST = 3_600.0
 
 FIRST_BAR, LONGEST_BAR = 15.0, 3_600.0  # seconds until a board that takes nothing is asked again
@@ -325,7 +325,8 @@ class Core:
         ):
             self.health.unsigned = UNSIGNED
             return
-        self.health.unsigned = OLD if self.now() - signed.at > OLDEST else None
+        is_old = abs(self.now() - signed.at) > OLDEST
+        self.health.unsigned = OLD if is_old else None
         self.store.keep_snapshot(signed)
 
     def close_question(self) -> None:

@@ -247,9 +247,14 @@ class _Member:
         return self
 
     async def _join(self) -> None:
-        """Join; a new store is removed again, unless its key may have been enrolled."""
+        """Join, with the ledger asked first if the app has set limits.
+
+        If that fails, a new store is removed at the end and the ledger's entry withdrawn, unless
+        the server may have enrolled its key: it got the request, and its answer is not known.
+        """
         health, terms, limits = self.core.health, self._terms, self._terms.limits
-        if self.core.store.path == ":memory:" != str(self._store):
+        is_temporary = self.core.store.path == ":memory:" and str(self._store) != ":memory:"
+        if is_temporary:  # it was opened before consent, so that nothing was stored
             self.core.store.close()
             self.core.store = Store.open(self._store)
         store, is_limited = self.core.store, limits != Limits() and not self.core.store.has_joined
@@ -537,7 +542,7 @@ class Client:
         await self._pool.aclose()
 
     def _path(self, url: str, user: str) -> Path:
-        """The store of a user; its name does not tell who that is."""
+        """The store of a user, named by a hash: whoever guesses the user's name can check it."""
         experiment = url.rstrip("/").rpartition("/")[2]
         folder = self._folder / quote(experiment, safe="")
         folder.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ joined tells nothing of what else is. And it holds one row for each experiment t
 joined with an ``exclusive`` group or a privacy ``budget``, written before the device enrols: a
 crash in between can only count too much. Rows stay when a store is deleted, because what was sent
 cannot be taken back: a new store in the same experiment, with a new key, is counted beside it.
-Users are named as their stores are, which does not tell who they are.
+Users are named as their stores are, by a hash: whoever guesses a user's name can check it.
 """
 
 import hmac

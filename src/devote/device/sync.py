@@ -127,12 +127,12 @@ class Terms:
         if self.left is not None and e > self.left:
             raise StaysOut(
                 f"{spec.name!r} offers {offered}, but {self.left:g} is left of this user's budget "
-                f"of {self.limits.budget:g}.\nNothing was sent. Show a default."
+                f"of {self.limits.budget:g}.\nIt takes no part. Show a default."
             )
         if self.privacy is not None and e > self.privacy:
             raise JoinRefused(
                 f"{spec.name!r} offers {offered}, but this device accepts at most "
-                f"privacy={self.privacy:g}.\nNothing was sent. Ask its operator for a stronger one."
+                f"privacy={self.privacy:g}.\nIt takes no part. Ask its operator for a stronger one."
             )
 
 
@@ -141,14 +141,15 @@ async def join(core: Core, board: Board, terms: Terms) -> None:
     store, identity = core.store, core.store.identity(terms.experiment)
     joined = None
     if not store.has_joined:
-        # No board can be asked to check these.
-        if terms.expiry.after is not None or terms.sticky or store.is_bound:
+        # These are checked here: no board can, or may be told (what is left tells of others).
+        is_own_check = terms.expiry.after is not None or terms.sticky or terms.left is not None
+        if is_own_check or store.is_bound:
             experiment = await board.fetch_experiment()
             terms.check(experiment.spec)
             store.bind(experiment.scope)
-        fingerprint = terms.fingerprint
-        privacy = min((e for e in (terms.privacy, terms.left) if e is not None), default=None)
-        joined = await board.join(identity, terms.invite, privacy=privacy, fingerprint=fingerprint)
+        joined = await board.join(
+            identity, terms.invite, privacy=terms.privacy, fingerprint=terms.fingerprint
+        )
         terms.check(joined.experiment.spec)
         if joined.tally.scope != joined.experiment.scope:
             raise BoardRefused(ANOTHER)

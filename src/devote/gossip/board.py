@@ -214,8 +214,9 @@ class GossipBoard(SqliteBoard):
             await self.meet_one(peer)
 
     async def _meet_forever(self) -> None:
+        """Compare votes with a few peers in each period, at most ``AT_ONCE`` at a time."""
         while True:
-            if self.peers.round % 16 == 0:
+            if self.peers.round % 16 == 0:  # `devote peers` may have changed the stored ones
                 with suppress(StoreError):
                     self.peers.reload()
             for peer in self.peers.choose(turn=True):

@@ -193,7 +193,12 @@ async def compare_once(own: Answers, peer: Peer, call: Call, *, first: bool = Tr
 
 
 def _recognize(own: Answers, peer: Peer, who: Any, nonce: str) -> None:
-    """Find out which member answers; at an announced address it must be whoever announced it."""
+    """Check who answers at a peer's address, and keep it as proved.
+
+    It must sign our nonce with a key that is certified for this experiment. An announced address
+    must be answered by the member who announced it; one that was given by hand may be any
+    member's, or not say who it is as long as it has not before. ValueError: what no peer answers.
+    """
     if who is None and peer.given and not peer.voter:
         return
     record = who["me"]

@@ -170,10 +170,14 @@ class PeerBook:
         self.forget(peer.address)
 
     def _make_room(self) -> bool:
+        """Whether a new address may be kept; where all places are taken, one is freed by chance.
+
+        One that does not answer in half of the cases, else any in one of 16: so that whoever
+        announces many addresses does not soon replace all that answer. Given ones always stay.
+        """
         announced = [peer for peer in self.known.values() if not peer.given]
         if len(announced) < self._settings.peers:
             return True
-        # The ones that do not answer go first; of those that do, one now and then.
         silent = [peer for peer in announced if peer.fails or not peer.proven]
         if silent and self._dice.random() < 0.5:
             self._drop(self._dice.choice(silent))

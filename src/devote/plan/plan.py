@@ -246,8 +246,8 @@ def _check_changes(spec: ExperimentSpec, switches: int | None, horizon: int | No
         if not spec.resets:
             return
         raise SpecError(
-            f"A plan for {spec.algorithm} needs to know what changes.\n"
-            "Give --switches, how often the best arm changes, and --horizon, within how many pulls."
+            f"A plan for {spec.algorithm} needs to know how often the best arm changes.\n"
+            "Give --switches, the number of changes, and --horizon, within how many pulls."
         )
     remedy = "Where the best arm stays the best, use ser3, which needs no reset."
     check.whole("switches", switches, least=1, remedy=remedy)

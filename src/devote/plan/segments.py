@@ -131,7 +131,10 @@ def _forecasts(
 def plan_segments(
     question: Question, shares: Mapping[str, float], effort: Effort
 ) -> dict[str, Any]:
-    """Private segments at the privacy that is asked and at others, and public ones, as JSON values.
+    """What an answer for each segment takes, as JSON values.
+
+    ``private`` has a row for each level of privacy, the one that is asked for with more time than
+    the others; ``public`` is for segments that the server knows.
 
     >>> from devote.problems import Problem
     >>> from devote.protocol import Wish
@@ -143,8 +146,8 @@ def plan_segments(
     """
     wish, less = question.wish, replace(effort, seconds=effort.seconds / len(PRIVACY))
     private = []
-    others = dict.fromkeys((*PRIVACY, wish.privacy))
-    for privacy in sorted(others, key=lambda e: math.inf if e is None else e, reverse=True):
+    levels = {*PRIVACY, wish.privacy}
+    for privacy in sorted(levels, key=lambda e: math.inf if e is None else e, reverse=True):
         asked, is_asked = question.ask("privacy", privacy), privacy == wish.privacy
         rows = private_segments(asked, shares, effort if is_asked else less)
         private.append({"privacy": privacy, "segments": [row.to_dict() for row in rows]})

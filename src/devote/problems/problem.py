@@ -124,8 +124,8 @@ class Problem:
         changes = len(self.groups) or len(self.switches) or self.drift is not None
         if recorded and (changes or self.rewards != "bernoulli" or len(recorded) > 1):
             raise ProblemError(
-                f"{recorded[0]} pays recorded rewards as they are, so nothing but who wakes can be "
-                f"given beside it.\nGive {recorded[0]} alone."
+                f"{recorded[0]} pays recorded rewards: groups, switches, drift and other laws "
+                f"cannot be added.\nGive {recorded[0]} alone, or with an activity."
             )
 
     def _averages(self) -> Means:

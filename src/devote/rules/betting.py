@@ -118,9 +118,10 @@ def difference(
 ) -> tuple[float, float] | None:
     """By how much j is better than a, at least and at most; None before their first round.
 
-    For each s the capital is a bet against "the difference is at most -s"; it grows with s. So the
-    true difference is ever outside of these ends with probability at most ``alpha`` (Ville's
-    inequality, twice), however often and whenever one looks.
+    A confidence interval: with probability at least 1 - ``alpha`` it holds the true difference at
+    all times at once. Each end is found by bisection. For each s the capital is a bet against "the
+    difference is at most -s"; it grows with s, and -s is ruled out once the capital reaches
+    2 / ``alpha`` (Ville's inequality, once for each end).
     Source: Waudby-Smith and Ramdas 2024.
     """
     rounds = state.ints[rounds_at(rule.n_arms, j, a)]
@@ -131,7 +132,8 @@ def difference(
     threshold = math.log(2.0 / alpha)
 
     def least(wins: int, losses: int) -> float:
-        low, high = -1.0, 1.0  # the difference -s: rejected at ``low``, if anywhere
+        """The largest difference that is ruled out, or -1."""
+        low, high = -1.0, 1.0
         for _ in range(30):
             middle = 0.5 * (low + high)
             if least_log_capital(rule, wins, losses, rounds, -middle) >= threshold:

@@ -92,7 +92,8 @@ async def join(service: Service, request: Request) -> Response:
         receipt = await service.enrol(name, voter, invite)
     else:
         receipt = UNSIGNED
-    _, rows = await service.call(store.rows_of, name, voter)
+    is_known = receipt is not MISMATCH and receipt is not UNSIGNED
+    rows = (await service.call(store.rows_of, name, voter))[1] if is_known else []
     outcome = "mismatch" if receipt is MISMATCH else receipt.outcome
     result = {"outcome": outcome, "reason": receipt.reason, "cause": receipt.cause}
     values = {**unchanging(experiment), **{k: v for k, v in result.items() if v}}
@@ -116,12 +117,12 @@ async def enrol(service: Service, request: Request) -> Response:
     given = await http.read_body(service, request, ENROLMENT, service.settings.message_body)
     voter, scope = given["voter"], service.store.scope(name)
     if not verify_enrolment(voter=voter, scope=scope, signature=given["signature"]):
-        return settled(UNSIGNED)
-    return settled(await service.enrol(name, voter, given.get("invite")))
+        return response_to(UNSIGNED)
+    return response_to(await service.enrol(name, voter, given.get("invite")))
 
 
-def settled(receipt: Receipt) -> Response:
-    """The outcome of a write and its status: 201 if accepted, 200 if it was there already."""
+def response_to(receipt: Receipt) -> Response:
+    """The answer to a write: 201 if it was accepted, 200 if it was there already, else 403."""
     if receipt.outcome is Outcome.REFUSED:
         raise Refused(403, receipt.reason, outcome="refused", cause=receipt.cause)
     status = 201 if receipt.outcome is Outcome.ACCEPTED else 200
@@ -152,24 +153,26 @@ async def post_message(service: Service, request: Request) -> Response:
         service.metrics.messages.labels(name, Outcome.REFUSED).inc()
         raise Refused(403, reason, outcome="refused")
     service.voters.check(f"{name}/{envelope.message.voter}", "of this voter")
-    return settled(await service.post(name, envelope))
+    return response_to(await service.post(name, envelope))
 
 
 async def read_messages(service: Service, request: Request) -> Response:
     """What is on the board above a number, as of now: the first ``limit`` of it.
 
-    With a voter, only what that one sent.
+    With a voter, only what that one sent: whoever knows a key may read it, also of an operator's
+    log, because a device must. Keys are in that log and its list of voters only.
     """
     name, query = http.name_of(request), http.query_of(request, "after", "limit", "voter")
     after = whole("after", query.get("after"), 0)
     limit = whole("limit", query.get("limit"), MOST, 1, MOST)
     voter = query.get("voter")
     await service.reading(name)
-    headers = await http.check_log(service, request, http.NO_CACHE)
     if voter is None:
+        headers = await http.check_log(service, request, http.NO_CACHE)
         last, rows = await service.call(service.store.rows, name, after, limit)
         is_end = after + len(rows) >= last
     elif _KEY.fullmatch(voter):
+        headers = http.NO_STORE
         last, sent = await service.call(service.store.rows_of, name, voter)
         found = [row for row in sent if row[0] > after]
         rows, is_end = found[:limit], len(found) <= limit

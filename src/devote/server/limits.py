@@ -201,7 +201,11 @@ class Connections:
         return bool(self.server.should_exit)
 
     async def sweep(self) -> None:
-        """End those who have stalled for too long, idle ones if there are many, and shares."""
+        """Close connections that have stalled for too long, and what is too many.
+
+        Idle ones go while more than three quarters of all places are taken, the longest idle first;
+        and those of one peer beyond half of all places.
+        """
         now = asyncio.get_running_loop().time()
         self._seen = {one: self._look(one, now) for one in self.server.server_state.connections}
         for one, seen in list(self._seen.items()):

@@ -131,6 +131,7 @@ def make_server(app: Starlette, **listening: Unpack[Listening]) -> uvicorn.Serve
     )
 
     async def each_second() -> None:
+        """Close connections that have been idle too long; once a minute, delete what is due."""
         await guard.sweep()
         try:
             await service.each_minute()

@@ -440,7 +440,7 @@ class Service:
             raise problem
 
     async def each_minute(self) -> None:
-        """Delete the experiments whose moment has come, and note how many answers there are."""
+        """Delete experiments that are due and count answers, at most once a minute."""
         if self._minute.wait("all"):
             return
         for name in await self.call(self.store.overdue):

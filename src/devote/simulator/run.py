@@ -115,7 +115,10 @@ class Run:
         self.start(seed, trial)
 
     def start(self, seed: int, trial: int) -> None:
-        """Begin a trial."""
+        """Begin a trial: fresh learners, tables and random streams.
+
+        The tables have a row per player, or per learner where the players of a scheme share one.
+        """
         n, k, part, setup = self.setup.n_players, self.setup.n_arms, self.part, self.setup
         learners: Any = new_learners(self.scenario.algorithm, k, 1 if part.one_learner else n)
         learners.alive[:] = 1

@@ -83,8 +83,8 @@ class Scenario:
             raise SpecError(f"engine='passes' cannot run this: {why}.\nUse engine event or auto.")
         if self.engine == "cuda" and self.part is None:
             raise SpecError(
-                f"engine='cuda' cannot run this: the scheme {self.scheme.name} has no part that "
-                "compiles.\nUse engine event or auto."
+                "engine='cuda' cannot run this: there is no compiled simulator of the "
+                f"scheme {self.scheme.name}.\nUse engine event or auto."
             )
 
     @property
@@ -110,11 +110,14 @@ class Scenario:
         return self.scheme.learner(self.spec, self.n_players).rule
 
     def check_goes_on(self, samples: int, broadcasts: int) -> None:
-        """Refuse to go on with a trial without a horizon that has run past the default limit."""
+        """Raise NeverEnds if a trial without a horizon has made far more pulls than any needs.
+
+        The limit is ``PATIENCE * n_arms / epsilon**2`` pulls of the player who wakes least often.
+        """
         if self.horizon is not None:
             return
         each = PATIENCE * self.spec.n_arms / self.rule.epsilon**2
-        # Nobody is rarer than one of N at best, so weights are looked at for long trials only.
+        # That player has at most one pull of N: only beyond that are the weights needed.
         if samples < each * self.n_players:
             return
         rarest = min(filter(None, self.problem.activity.weights(self.n_players)))

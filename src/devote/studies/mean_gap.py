@@ -101,7 +101,7 @@ def stays_positive(_: Table) -> list[Row]:
 
 
 def switches_at_7(_: Table) -> list[Row]:
-    """The caption of the second figure."""
+    """Judge the caption of the second figure: the best arm switches at time 7."""
     time = first_switch(mean_gaps(SWITCHING, REMAINING))
     estimates = () if time is None else (exact(time),)
     return [judged("mean-gap-switch", [Case("computed", estimates, Range(7, 7))])]

@@ -69,7 +69,10 @@ def problem_1_scenarios(settings: Settings) -> Plan:
 
 
 def _draw_messages(axes: Axes, table: Table) -> None:
+    """Panel (b): messages sent, for 0-privacy and one vote curve also times their receivers."""
+
     def counts(per_sender: Estimates, receivers: bool, **look: Any) -> Curve:
+        """A curve of these counts; with ``receivers`` each is multiplied by N - 1."""
         factors = [n - 1 if receivers else 1 for n in table.players]
         estimates = tuple(
             Estimate(f * e.value, f * e.low, f * e.high)

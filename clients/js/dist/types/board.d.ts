@@ -62,7 +62,10 @@ export declare class Board {
     constructor(url: string);
     /** The name of the experiment, as the address has it. */
     get name(): string;
-    /** Ask for all that it takes to take part, and to be enrolled if the survey is as pinned: one request, with no preflight. */
+    /**
+     * Ask for all that it takes to take part, and to be enrolled if the survey is as pinned: one request, with no
+     * preflight. With a budget the survey is read before: how much is left would tell of other surveys.
+     */
     join(voter: string, signature: string, invite: string | null, pins: Pins): Promise<Joined>;
     /** What the board holds of a voter. */
     saidBy(voter: string): Promise<Envelope[]>;

@@ -1,7 +1,7 @@
 // What an operator does: open an experiment, hand out invites, withdraw an option, set an end, close.
 // Each is a call of the server's own with the operator's token, which is in its field and nowhere else.
 
-import { byId, element, fill, setText } from "./dom.js";
+import { byId, element, fill, setAll, setText } from "./dom.js";
 
 let name = "";
 let planned = "";
@@ -40,6 +40,8 @@ function showInvites(found) {
 }
 
 export function showOperate(view) {
+  const broken = byId("broken");
+  const chosen = view.name === name ? broken.value : null;
   if (view.name !== name) {
     name = view.name;
     byId("made").hidden = true;
@@ -48,9 +50,14 @@ export function showOperate(view) {
   }
   const left = view.arms.filter((arm) => arm.state !== "withdrawn");
   byId("withdrawing").hidden = view.scheme !== "survey" || view.status !== "open";
-  fill(byId("broken"), left.length, () => element("option")).forEach((node, k) => {
+  fill(broken, left.length, () => element("option")).forEach((node, k) => {
+    setAll(node, { value: left[k].name });
     setText(node, left[k].name);
   });
+  // What was chosen stays so, wherever it stands now; if it is gone nothing is agreed to.
+  if (broken.value === chosen) return;
+  broken.selectedIndex = Math.max(0, left.findIndex((arm) => arm.name === chosen));
+  if (broken.value !== chosen) byId("certain").checked = false;
 }
 
 function draft() {

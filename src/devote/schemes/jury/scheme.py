@@ -155,7 +155,7 @@ def _guarantees(jury: "Jury", case: Case) -> Guarantees:
             "proved",
             f"All that a device ever sends about its options is one blurred pick, sent at its "
             f"{jury.vote_after}th activation whatever its user did: {jury.privacy:g}-locally "
-            "differentially private towards everything the user ever does. How often the device "
+            "differentially private towards all its rewards. How often the device "
             "is used is not hidden.",
         )
     few_messages = Promise(
@@ -252,7 +252,10 @@ class Jury(Scheme):
         return GRID if self.privacy is None else truthful(self.privacy, n_arms)
 
     def wrong_pick(self, spec: ExperimentSpec) -> float:
-        """A bound on how likely an honest juror picks one given bad arm; without privacy, any."""
+        """A bound on the probability that an honest juror picks a given bad arm.
+
+        Without privacy it also bounds the probability that it picks any bad arm.
+        """
         if self.privacy is None:
             return spec.eta
         # A juror that is not done by `vote_after` picks a uniform arm, and has not ended wrongly.

@@ -115,17 +115,17 @@ def _guarantees(survey: "Survey", case: Case) -> Guarantees:
     )
     if survey.privacy is not None:
         times = "" if survey.answers == 1 else f", {survey.answers} times at most"
-        sent, towards = f"one blurred bit{times}", "everything the user ever does"
+        sent, towards = f"one blurred bit{times}", "all its rewards"
         if survey.segments:
             sent = f"{survey.subset} of {len(survey.segments)} segments, each with a sign"
-            towards = "its segment and everything the user ever does, together"
+            towards = "its segment and all its rewards together"
         privacy = Promise(
             "privacy",
             "proved",
             f"All that a device ever sends is {sent}, {survey.reply_after:g} seconds or a little "
-            "more after its choice, at a moment that does not depend on what its user did: "
+            "more after its choice, at a moment that does not depend on the reward: "
             f"{survey.privacy:g}-locally differentially private towards {towards}. "
-            "Which arm it was asked about, and that it was used, is not hidden.",
+            "Which arm it was asked about, and when it was used, is not hidden.",
         )
     found = bounds(survey, case)
     rows = (
@@ -175,6 +175,9 @@ def _liars(survey: "Survey") -> Promise:
 
 SHORTEST_REPLY = 1.0
 """Seconds: what a device does with a reward takes milliseconds, and must be over long before."""
+
+MOST_PAIRS = 2**20
+"""Pairs of arms of all segments together: a tally keeps ten numbers of each, on devices too."""
 
 SMALLEST_STEP = 1e-6
 """The smallest epsilon that the noise may leave to the subroutine."""
@@ -362,6 +365,12 @@ class Survey(Scheme):
             raise SpecError(
                 f"segments with {spec.algorithm}: only betting can tell segments apart.\n"
                 "Use betting, or leave segments out."
+            )
+        if len(self.segments) * spec.n_arms**2 > MOST_PAIRS:
+            raise SpecError(
+                f"{len(self.segments)} segments of {spec.n_arms} arms have more than "
+                f"{MOST_PAIRS:,} pairs of arms, which would fill the memory of devices.\n"
+                "Use fewer segments, or fewer arms."
             )
         if spec.epsilon * self.slope - 4.0 / GRID < SMALLEST_STEP:
             raise SpecError(

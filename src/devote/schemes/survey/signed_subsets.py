@@ -76,7 +76,11 @@ class SignedSubsets:
         return member, (self.size - member) / (self.n_segments - 1)
 
     def variance(self, epsilon: float) -> float:
-        """About that of one answer's evidence on one segment; ``best_size`` minimises it."""
+        """About the variance of what one answer says of one segment, to compare sizes by.
+
+        That of its sign, divided by the slope, and that of the estimate of the segment's share,
+        which counts ``epsilon`` times. ``best_size`` takes the size for which it is smallest.
+        """
         member, stranger = self.presence
         sign = self.size / self.n_segments / (2.0 * self.slope**2)
         share = stranger * (1.0 - stranger) / (2.0 * (member - stranger) ** 2)
