@@ -5,6 +5,7 @@ import io
 import json
 import logging
 import socket
+from contextlib import suppress
 
 import httpx
 import pytest
@@ -135,10 +136,12 @@ def test_idle_connections_make_room_and_streams_are_refused_before_files_run_out
         assert b"retry-after: 60" in streams[-1][0].lower()
         idle = [await connect(server) for _ in range(3 * guard.most)]
         for _ in range(1_000):  # until the next sweep
-            async with httpx.AsyncClient(base_url=server.client.base_url) as client:
-                answer = await client.post(f"{URL}/messages", json=body(vote(ALICE)))
-            if answer.status_code != 503:
-                break
+            # On a busy machine this connection may itself be idle when the sweep comes.
+            with suppress(httpx.ReadError):
+                async with httpx.AsyncClient(base_url=server.client.base_url) as client:
+                    answer = await client.post(f"{URL}/messages", json=body(vote(ALICE)))
+                if answer.status_code != 503:
+                    break
             await asyncio.sleep(0.05)
         assert answer.status_code == 201
         assert len(guard) <= guard.most

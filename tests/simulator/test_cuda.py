@@ -26,7 +26,7 @@ def test_kernels_in_the_simulator_make_the_trials_of_the_cpu():
     )
     lines = done.stdout.splitlines()
     assert done.returncode == 0, done.stderr
-    assert len(lines) == 11
+    assert len(lines) == 12
     assert [line for line in lines if not line.endswith(": equal")] == []
 
 

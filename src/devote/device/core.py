@@ -258,7 +258,8 @@ class Core:
         """Learn what the choice paid, from 0 to 1; counted once or not at all."""
         play = choice.play if isinstance(choice, Choice) else choice
         with self.lock:
-            if not self.joined or play == "":
+            may_be_unasked = isinstance(choice, Choice) or self.sticky or self.fallback is not None
+            if not self.joined or (play == "" and may_be_unasked):
                 return  # nothing is learned from it
             if self.record.closes is not None:
                 self.close_question()
