@@ -70,6 +70,33 @@ _one_at_a_time = threading.Lock()
 """A worker may have several threads."""
 
 
+class _Pool(ProcessPoolExecutor):
+    """Processes that can be ended in a call, but not while its result is being sent.
+
+    Half a result would keep whoever reads it waiting for the rest, for ever.
+    """
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Have a worker make a call."""
+        return super().submit(_call, fn, *args, **kwargs)
+
+
+_sending = threading.Lock()
+"""In a worker: held from the end of a call to the beginning of the next."""
+
+SENDING_TAKES = 1.0
+"""Seconds, at most, between a call's end and the moment at which its result is read."""
+
+
+def _call(fn: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+    if _sending.locked():
+        _sending.release()
+    try:
+        return fn(*args, **kwargs)
+    finally:
+        _sending.acquire()
+
+
 @contextmanager
 def local_executor(workers: int) -> Iterator[Executor]:
     """This process for one worker, a pool of processes for more; it leaves no process behind."""
@@ -78,7 +105,7 @@ def local_executor(workers: int) -> Iterator[Executor]:
         return
     context = multiprocessing.get_context("spawn")
     lifeline, held = context.Pipe(duplex=False)
-    pool = ProcessPoolExecutor(workers, context, initializer=_begin, initargs=(lifeline, homes()))
+    pool = _Pool(workers, context, initializer=_begin, initargs=(lifeline, homes()))
     try:
         with _interrupts_held_back():
             # The first call starts all workers, which inherit the signal mask.
@@ -113,4 +140,5 @@ def _begin(lifeline: Connection, where: tuple[Home, ...]) -> None:
 
 def _end_with_parent(lifeline: Connection) -> None:
     lifeline.poll(None)
+    _sending.acquire(timeout=SENDING_TAKES)
     os._exit(1)
